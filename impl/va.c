@@ -212,7 +212,8 @@ shared_remove(size_t at)
  * from a real one, so inside all that ever moved each thread may repeat an access once after each move. */
 static _Atomic uint64_t moves;          /* odd: under way */
 static _Atomic uint64_t moved_from = UINT64_MAX, moved_to;
-static pthread_key_t tried;             /* the value of `moves` at which the thread last repeated an access */
+/* The value of `moves` at which the thread last repeated an access. initial-exec: a handler must not allocate. */
+static _Thread_local uint64_t tried __attribute__((tls_model("initial-exec")));
 
 static bool
 moved_meanwhile(uintptr_t address)
@@ -222,24 +223,17 @@ moved_meanwhile(uintptr_t address)
     uint64_t n;
     while ((n = atomic_load(&moves)) & 1)
         sched_yield();
-    if ((uint64_t)(uintptr_t)pthread_getspecific(tried) == n)
+    if (tried == n)
         return false;
-    return !pthread_setspecific(tried, (const void *)(uintptr_t)n);
-}
-
-static void
-watch_moves(void)
-{
-    if (!pthread_key_create(&tried, NULL))
-        cw_faults_again(moved_meanwhile);
+    tried = n;
+    return true;
 }
 
 /* Pages that are not the file's yet. Lock held. */
 static bool
 share_run(uint64_t from, uint64_t to)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_moves);
+    cw_faults_again(moved_meanwhile);
     cw_faults_claim();
     if (from < atomic_load(&moved_from))
         atomic_store(&moved_from, from);

@@ -1,88 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See fault.h. `first` is what was installed before us and never changes. `above` is what an application put over our handlers later; it
- * is replaced as a whole, and an old one is never freed, since a handler may be reading it. An application's handler may pass on to ours,
- * which it found when it was installed: a fault that comes back to us from `above` goes to `first`. */
+ * See fault.h. `first` is what was installed before us; `handlers` are those that the application put over ours later, which ours went above. An
+ * application's handler may pass on to ours, which it found when it was installed: a fault that comes back to us goes to `first`.
+ *
+ * An application may also put back a handler of ours that it found. So that one tells what it was above, its mask has that handler's number, as
+ * blocked real-time signals: on_signal gives the thread its mask back before anything else can notice. */
 #define _GNU_SOURCE
 #include "impl/base/fault.h"
 
 #include "impl/base/log.h"
+#include "impl/base/thread.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-enum { COUNT = sizeof signals / sizeof *signals };
+enum { COUNT = sizeof signals / sizeof *signals, NUMBER_BITS = 16 };
+
+/* Never freed: a signal handler may be reading it. */
+struct handler {
+    struct sigaction action;
+    unsigned number;
+    atomic_bool spent;                  /* it was called, and has SA_RESETHAND: it is the default action now */
+    struct handler *older;
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* installing */
-static bool installed[COUNT];                               /* lock */
-static struct sigaction first[COUNT];
-static struct sigaction *_Atomic above[COUNT];
+static struct handler first[COUNT];                         /* number 0 */
+static struct handler by_default;
+static struct handler *_Atomic handlers[COUNT];             /* newest first, the last is `first` */
+static atomic_uint below[COUNT];                            /* the number of what ours was above when that was last looked at */
 static _Atomic(cw_fault_fn *) owner;
 static _Atomic(cw_fault_again_fn *) again;
 
-/* What a thread is at. Keys and not thread-local variables: the handler may run on a thread that never had them, where reading a variable of a
- * library that was loaded later allocates; and the room for variables that do not is small, and this file is in several libraries. */
+/* What a thread is at. initial-exec: the handler may run on a thread that never had these, inside of malloc, so it must not allocate. */
+#define OF_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
 struct guard {
     sigjmp_buf out;
     volatile uintptr_t address;
 };
-static pthread_key_t guard_key;                             /* struct guard: what runs guarded, or NULL */
-static pthread_key_t context_key, frame_key;                /* the fault that `above` has from us: the handler's context and frame */
-static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
-static bool keys;
+OF_THREAD struct guard *volatile guard;                     /* what runs guarded, or NULL */
+OF_THREAD volatile bool closed;                             /* a thread of ours that may have faults blocked */
+OF_THREAD struct given {                                    /* the fault that an application's handler has from us */
+    const void *context, *frame;
+    const struct handler *to;
+} given;
 
-static void
-hand_over(const struct sigaction *to, int sig, siginfo_t *info, void *context)
-{
-    if (to->sa_flags & SA_SIGINFO) {
-        to->sa_sigaction(sig, info, context);
-    } else if (to->sa_handler == SIG_DFL || to->sa_handler == SIG_IGN) {
-        /* Ignoring a fault would raise it again for ever; a signal that was sent can be ignored. */
-        if (to->sa_handler == SIG_IGN && info->si_code <= 0)
-            return;
-        signal(sig, SIG_DFL);
-        if (info->si_code <= 0)
-            raise(sig);
-    } else {
-        to->sa_handler(sig);
-    }
-}
-
-static void
-on_signal(int sig, siginfo_t *info, void *context)
-{
-    if (info->si_code > 0) {
-        cw_fault_again_fn *may = atomic_load(&again);
-        if (may && sig == SIGSEGV && may((uintptr_t)info->si_addr))
-            return;
-        struct guard *guard = pthread_getspecific(guard_key);
-        if (guard && (sig == SIGSEGV || sig == SIGBUS)) {
-            guard->address = (uintptr_t)info->si_addr;
-            siglongjmp(guard->out, 1);
-        }
-        cw_fault_fn *fn = atomic_load(&owner);
-        if (fn)
-            fn(sig, info, context);
-    }
-    size_t n = 0;
-    while (signals[n] != sig)
-        n++;
-    /* The same fault again, further down this stack: an application's handler passed it on. A handler that was left by a long jump
-     * leaves its entry behind, which says nothing of a new fault: that is not further down, or has another context. */
-    const void *frame = __builtin_frame_address(0);
-    const struct sigaction *top = atomic_load(&above[n]);
-    if (!top || (pthread_getspecific(context_key) == context && (uintptr_t)frame < (uintptr_t)pthread_getspecific(frame_key))) {
-        hand_over(&first[n], sig, info, context);
-        return;
-    }
-    (void)pthread_setspecific(context_key, context);
-    (void)pthread_setspecific(frame_key, frame);
-    hand_over(top, sig, info, context);
-    (void)pthread_setspecific(context_key, NULL);
-}
+static void on_signal(int sig, siginfo_t *info, void *context);
 
 static bool
 is_ours(const struct sigaction *a)
@@ -90,40 +61,197 @@ is_ours(const struct sigaction *a)
     return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_signal;
 }
 
-static bool
-same(const struct sigaction *a, const struct sigaction *b)
+static unsigned
+number_of(const struct sigaction *ours)
 {
-    return a && a->sa_flags == b->sa_flags && a->sa_sigaction == b->sa_sigaction;
+    unsigned number = 0;
+    for (int i = 0; i < NUMBER_BITS; i++)
+        number |= (unsigned)sigismember(&ours->sa_mask, _NSIG - 1 - i) << i;
+    return number;
+}
+
+static bool
+is_function(const struct sigaction *a)
+{
+    return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
+}
+
+/* What ours is above. *ours: ours is what the kernel calls; else an application's handler above it does. */
+static struct handler *
+found_below(size_t n, bool *ours)
+{
+    struct sigaction now;
+    *ours = !sigaction(signals[n], NULL, &now) && is_ours(&now);
+    const unsigned number = *ours ? number_of(&now) : atomic_load(&below[n]);
+    struct handler *h = atomic_load(&handlers[n]);
+    while (h && h->number != number)
+        h = h->older;
+    return h ? h : &by_default;
+}
+
+/* Only the first 64 bits of the kernel's set are there. */
+static void
+mask_at(const void *context, sigset_t *mask)
+{
+    sigemptyset(mask);
+    memcpy(mask, &((const ucontext_t *)context)->uc_sigmask, 8);
+}
+
+void
+cw_faults_leave(const void *context)
+{
+    sigset_t mask;
+    mask_at(context, &mask);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+/* As the kernel does before it calls a handler. */
+static void
+block_for(const struct sigaction *a, int sig, const void *context)
+{
+    sigset_t mask;
+    mask_at(context, &mask);
+    for (int s = 1; s < _NSIG; s++)
+        if (sigismember(&a->sa_mask, s) == 1)
+            sigaddset(&mask, s);
+    if (!(a->sa_flags & SA_NODEFER))
+        sigaddset(&mask, sig);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 static void
-make_keys(void)
+hand_over(struct handler *h, int sig, siginfo_t *info, void *context, bool by_kernel)
 {
-    keys = !pthread_key_create(&guard_key, NULL) && !pthread_key_create(&context_key, NULL) && !pthread_key_create(&frame_key, NULL);
-    if (!keys)
-        cw_error("no thread-specific data is left: faults are not handled, and end the program");
+    const struct sigaction *a = &h->action;
+    /* Ignoring a fault would raise it again for ever; a signal that was sent can be ignored. */
+    if (a->sa_handler == SIG_IGN && info->si_code <= 0)
+        return;
+    if (!is_function(a) || (a->sa_flags & SA_RESETHAND && atomic_exchange(&h->spent, true))) {
+        signal(sig, SIG_DFL);
+        if (info->si_code <= 0)
+            raise(sig);
+        return;
+    }
+    if (by_kernel)
+        block_for(a, sig, context);
+    if (a->sa_flags & SA_SIGINFO)
+        a->sa_sigaction(sig, info, context);
+    else
+        a->sa_handler(sig);
+}
+
+/* Made by cw_thread_create_as of any of our libraries, or by such a thread. */
+static bool
+on_thread_of_ours(void)
+{
+    char name[16] = "";
+    return syscall(SYS_gettid) != getpid() && !prctl(PR_GET_NAME, name) && !strncmp(name, CW_THREAD_NAME, sizeof CW_THREAD_NAME - 1);
+}
+
+static void
+on_signal(int sig, siginfo_t *info, void *context)
+{
+    const int saved_errno = errno;
+    if (info->si_code > 0) {
+        cw_fault_again_fn *may = atomic_load(&again);
+        if (may && sig == SIGSEGV && may((uintptr_t)info->si_addr))
+            return;
+        if (guard && (sig == SIGSEGV || sig == SIGBUS)) {
+            guard->address = (uintptr_t)info->si_addr;
+            cw_faults_leave(context);
+            siglongjmp(guard->out, 1);
+        }
+        cw_fault_fn *fn = atomic_load(&owner);
+        if (fn)
+            fn(sig, info, context);
+    } else if (info->si_code != SI_TKILL && on_thread_of_ours()) {
+        /* It was sent to the process, and this thread had to leave it open for its own faults. Another may wait for it. The kernel lets nobody
+         * pass on who sent it. */
+        sigaddset(&((ucontext_t *)context)->uc_sigmask, sig);
+        closed = true;
+        (void)kill(getpid(), sig);
+        errno = saved_errno;
+        return;
+    }
+    size_t n = 0;
+    while (n < COUNT && signals[n] != sig)
+        n++;
+    if (n == COUNT)
+        return;
+    /* The same fault again, further down this stack: an application's handler passed it on. A handler that was left by a long jump
+     * leaves its entry behind, which says nothing of a new fault: that is not further down, or has another context. */
+    const struct given outer = given;
+    const void *frame = __builtin_frame_address(0);
+    bool by_kernel = false;
+    struct handler *to;
+    if (outer.context == context && (uintptr_t)frame < (uintptr_t)outer.frame)
+        to = outer.to == &first[n] ? &by_default : &first[n];
+    else
+        to = found_below(n, &by_kernel);
+    given = (struct given){ context, frame, to };
+    errno = saved_errno;
+    hand_over(to, sig, info, context, by_kernel);
+    given = outer;
+}
+
+/* Real-time signals aside: those are another handler's number where that is a copy of ours, in another library. */
+static bool
+same(const struct sigaction *a, const struct sigaction *b)
+{
+    if (a->sa_flags != b->sa_flags || a->sa_sigaction != b->sa_sigaction)
+        return false;
+    for (int s = 1; s < SIGRTMIN; s++)
+        if (sigismember(&a->sa_mask, s) != sigismember(&b->sa_mask, s))
+            return false;
+    return true;
+}
+
+/* lock held. NULL: out of memory, or of numbers. */
+static struct handler *
+handler_of(size_t n, const struct sigaction *found)
+{
+    struct handler *const newest = atomic_load(&handlers[n]), *h = newest;
+    while (h && !same(&h->action, found))
+        h = h->older;
+    if (h) {
+        atomic_store(&h->spent, false);
+        return h;
+    }
+    const unsigned number = newest ? newest->number + 1 : 0;
+    h = !newest ? &first[n] : number >> NUMBER_BITS ? NULL : calloc(1, sizeof *h);
+    if (!h)
+        return NULL;
+    h->action = *found;
+    h->number = number;
+    h->older = newest;
+    atomic_store(&handlers[n], h);      /* known before a fault can ask for it */
+    return h;
 }
 
 static void
 install(size_t n)
 {
-    struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK }, found;
-    sigemptyset(&ours.sa_mask);
+    struct sigaction found;
+    bool ok = true;
     pthread_mutex_lock(&lock);
-    if (!installed[n]) {
-        /* What is there must be known before a fault can ask for it. */
-        installed[n] = !sigaction(signals[n], NULL, &first[n]) && !sigaction(signals[n], &ours, NULL);
-        if (!installed[n])
-            cw_error("cannot handle signal %d: a fault in a kernel will end the program", signals[n]);
-    } else if (!sigaction(signals[n], NULL, &found) && !is_ours(&found)) {
-        struct sigaction *a = same(atomic_load(&above[n]), &found) ? NULL : malloc(sizeof *a);
-        if (a) {
-            *a = found;
-            atomic_store(&above[n], a);
+    if (sigaction(signals[n], NULL, &found)) {
+        ok = false;
+    } else if (!is_ours(&found)) {
+        const struct handler *h = handler_of(n, &found);
+        if (h) {
+            struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+            if (!is_function(&found) || found.sa_flags & SA_RESTART)
+                ours.sa_flags |= SA_RESTART;
+            sigemptyset(&ours.sa_mask);
+            for (int i = 0; i < NUMBER_BITS; i++)
+                if (h->number >> i & 1)
+                    sigaddset(&ours.sa_mask, _NSIG - 1 - i);
+            atomic_store(&below[n], h->number);
+            ok = !sigaction(signals[n], &ours, NULL);
         }
-        if (same(atomic_load(&above[n]), &found))
-            (void)sigaction(signals[n], &ours, NULL);
     }
+    if (!ok)
+        cw_error("cannot handle signal %d: a fault in a kernel will end the program", signals[n]);
     pthread_mutex_unlock(&lock);
 }
 
@@ -131,12 +259,13 @@ void
 cw_faults_claim(void)
 {
     struct sigaction now;
-    pthread_once(&keys_once, make_keys);
-    if (!keys)
-        return;
-    for (size_t n = 0; n < COUNT; n++)
+    for (size_t n = 0; n < COUNT; n++) {
         if (sigaction(signals[n], NULL, &now) || !is_ours(&now))
             install(n);
+        else
+            atomic_store(&below[n], number_of(&now));
+    }
+    cw_faults_open();
 }
 
 void
@@ -152,26 +281,24 @@ cw_faults_again(cw_fault_again_fn *fn)
 }
 
 void
-cw_faults_unblock(void)
+cw_faults_open(void)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t n = 0; n < COUNT; n++)
-        sigaddset(&set, signals[n]);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    if (closed) {
+        closed = false;
+        cw_thread_open_faults();
+    }
+}
+
+static void
+begin_closed(void)
+{
+    closed = true;
 }
 
 int
 cw_thread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    for (size_t n = 0; n < COUNT; n++)
-        sigdelset(&all, signals[n]);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int e = pthread_create(t, attr, fn, arg);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return e;
+    return cw_thread_create_as(t, attr, fn, arg, begin_closed);
 }
 
 bool
@@ -179,17 +306,14 @@ cw_guarded(void (*fn)(void *), void *p, uintptr_t *address)
 {
     struct guard here;
     cw_faults_claim();
-    struct guard *const outer = keys ? pthread_getspecific(guard_key) : NULL;
+    struct guard *const outer = guard;
     if (sigsetjmp(here.out, 0)) {
-        (void)pthread_setspecific(guard_key, outer);
+        guard = outer;
         *address = here.address;
-        cw_faults_unblock();
         return false;
     }
-    if (keys)
-        (void)pthread_setspecific(guard_key, &here);
+    guard = &here;
     fn(p);
-    if (keys)
-        (void)pthread_setspecific(guard_key, outer);
+    guard = outer;
     return true;
 }

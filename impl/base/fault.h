@@ -17,18 +17,21 @@ void cw_faults_claim(void);
  * faulted at *address and was left in the middle. Claims, nests. */
 bool cw_guarded(void (*fn)(void *), void *p, uintptr_t *address);
 
-/* Another owner of faults (the host engine): called in the signal handler; it does not return where the fault is its own. Set once. */
+/* Another owner of faults (the host engine): called in the signal handler. Where the fault is its own it does not return: it calls cw_faults_leave,
+ * which gives the thread back the signal mask that the fault interrupted, and jumps. Set once. */
 typedef void cw_fault_fn(int sig, const siginfo_t *info, void *context);
 void cw_faults_owner(cw_fault_fn *fn);
+void cw_faults_leave(const void *context);
 
 /* Asked first, in the handler of a SIGSEGV; true repeats the access. For pages that cannot be written for a moment. Set once. */
 typedef bool cw_fault_again_fn(uintptr_t address);
 void cw_faults_again(cw_fault_again_fn *fn);
 
-/* pthread_create for threads of ours in a program of others: its signals go to its own threads, faults excepted, which are the thread's. */
+/* cw_thread_create_as (thread.h) for threads on which cw_faults_open and cw_faults_claim let faults through. */
 int cw_thread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
 
-/* The calling thread runs again after a fault: the signals that were blocked for the handler are let through. */
-void cw_faults_unblock(void);
+/* Lets faults through on a thread of ours that anybody handles. Our handler blocks one again when it comes as a signal that was sent to the process, and
+ * sends that again, for another thread. Before anything is run that may fault; cw_faults_claim does it, too. */
+void cw_faults_open(void);
 
 #endif

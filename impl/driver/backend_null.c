@@ -585,6 +585,7 @@ stream_thread(void *p)
 {
     struct cwb_stream *s = p;
     struct cwb_context *c = s->c;
+    cw_faults_claim();          /* for functions of the program, too */
     pthread_mutex_lock(&s->lock);
     for (;;) {
         struct op *o = s->head;

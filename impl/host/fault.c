@@ -83,7 +83,6 @@ cwh_stack_ends(struct cwh_fiber *f)
 void
 cwh_fault_record(struct cwh_worker *w)
 {
-    cw_faults_unblock();        /* the switch left the signal handler without returning from it */
     const struct cwh_fiber *f = w->fault_fiber;
     char where[200];
     cwh_where(f, where, sizeof where);
@@ -120,6 +119,7 @@ on_fault(int sig, const siginfo_t *info, void *context)
         w->fault_write = (((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
 #endif
     w->in_kernel = 0;
+    cw_faults_leave(context);
     leave(w);
 }
 
@@ -145,6 +145,7 @@ init_once(void)
 struct cwh_worker *
 cwh_worker_self(void)
 {
+    cw_faults_open();
     if (self)
         return self;
     pthread_once(&once, init_once);

@@ -279,6 +279,7 @@ stream_main(void *arg)
 {
     struct cwb_stream *s = arg;
     struct cwb_context *c = s->context;
+    cw_faults_claim();          /* for functions of the program, too */
     pthread_mutex_lock(&s->lock);
     for (;;) {
         struct cwh_op *op = s->first;

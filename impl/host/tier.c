@@ -6,10 +6,10 @@
 
 #include "impl/base/buf.h"
 #include "impl/base/env.h"
+#include "impl/base/fault.h"
 #include "impl/base/log.h"
 #include "impl/host/exec.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -124,18 +124,14 @@ work(void *unused)
     return NULL;
 }
 
-/* tier.lock held. The application's signals are not for this thread. */
+/* tier.lock held. */
 static bool
 begin(void)
 {
-    sigset_t all, old;
     pthread_t thread;
     if (tier.begun)
         return true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    tier.begun = !pthread_create(&thread, NULL, work, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    tier.begun = !cw_thread_create(&thread, NULL, work, NULL);
     if (tier.begun)
         pthread_detach(thread);
     return tier.begun;

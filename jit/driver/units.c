@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "jit/driver/units.h"
 
+#include "impl/base/thread.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -163,7 +165,7 @@ cwj_units_run(struct cwj_units *ps, unsigned threads, void (*compile)(struct cwj
                                                  * made */
         cwj_diags_init(&ps->at[i].diags);
     /* If threads cannot be created, this one does their work. */
-    while (n + 1 < threads && n < MAX_THREADS && !pthread_create(&thread[n], NULL, worker, &run))
+    while (n + 1 < threads && n < MAX_THREADS && !cw_thread_create_as(&thread[n], NULL, worker, &run, NULL))
         n++;
     worker(&run);
     while (n)

@@ -7,13 +7,13 @@
 #include "jit/llvm/limit.h"
 
 #include "impl/base/log.h"
+#include "impl/base/thread.h"
 
 #include <errno.h>
 #include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -210,10 +210,11 @@ make_thread_locals(const struct work *w)
 static void
 settle(void)
 {
-    pthread_setname_np(pthread_self(), "cudaway-jit");
+    pthread_setname_np(pthread_self(), CW_THREAD_NAME "-jit");
     fesetenv(FE_DFL_ENV);
     if (root.c_locale)
         uselocale(root.c_locale);
+    cw_thread_open_faults();           /* the program's handler may report a fault of LLVM */
 }
 
 /* The same on the caller's own thread, which gets its settings back. */
@@ -246,27 +247,18 @@ thread_main(void *user)
     return NULL;
 }
 
-/* Run main(user) on a thread, and wait for it. Block all signals except those that report a fault of the thread itself: the others are meant for
- * the application's threads. */
+/* Run main(user) on a thread, and wait for it. */
 static int
 run_thread(void *(*main)(void *user), void *user)
 {
-    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
-    sigset_t blocked, before;
     pthread_attr_t attr;
     pthread_t thread;
     int cancel, e = pthread_attr_init(&attr);
     if (e)
         return e;
     e = pthread_attr_setstacksize(&attr, STACK_SIZE);
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        sigdelset(&blocked, own[i]);
-    if (!e) {
-        pthread_sigmask(SIG_SETMASK, &blocked, &before);
-        e = pthread_create(&thread, &attr, main, user);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    if (!e)
+        e = cw_thread_create_as(&thread, &attr, main, user, NULL);
     pthread_attr_destroy(&attr);
     if (!e) {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);    /* *user is on this stack */

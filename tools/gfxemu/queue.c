@@ -41,6 +41,7 @@ static void *
 run(void *arg)
 {
     struct gfx_queue *q = arg;
+    cw_faults_claim();          /* for functions of the program, too */
     pthread_mutex_lock(&q->lock);
     for (;;) {
         while (!q->head && !q->closing)
