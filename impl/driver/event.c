@@ -2,6 +2,7 @@
  * Events: validation and flags; the work is the backend's. */
 #include "impl/driver/graph.h"
 
+#include <fenv.h>
 #include <stdlib.h>
 
 static void
@@ -226,7 +227,11 @@ drv_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
         return e;
     if (!atomic_load(&a->recorded) || !atomic_load(&b->recorded))
         return CUDA_ERROR_INVALID_HANDLE;
-    return result_of(a->obj.ctx->b->event_elapsed(a->be, b->be, pMilliseconds));
+    fenv_t program;             /* may let inexact results trap */
+    feholdexcept(&program);
+    e = result_of(a->obj.ctx->b->event_elapsed(a->be, b->be, pMilliseconds));
+    fesetenv(&program);
+    return e;
 }
 
 CUresult

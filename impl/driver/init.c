@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -242,7 +243,11 @@ load_jit(void)
 {
     char why[500];
     bool no_memory;
+    fenv_t program;             /* may let inexact results trap, which LLVM's constructors have */
+    fegetenv(&program);
+    fesetenv(FE_DFL_ENV);
     void *lib = cw_open_library((const void *)(uintptr_t)&load_jit, "libcudaway-jit.so", FOR_CONSTRUCTORS, why, sizeof why, &no_memory);
+    fesetenv(&program);
     if (!lib) {
         cw_error("the compiler cannot be loaded: %s", why);
         return no_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_JIT_COMPILER_NOT_FOUND;

@@ -12,6 +12,7 @@
 #include "jit/jit.h"
 
 #include <dlfcn.h>
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,18 @@ hip_use(const struct cwb_context *c)
 /* Of the HIP runtime and what it brings; more than they need. */
 enum { FOR_CONSTRUCTORS = 1 << 20 };
 
+/* `why` has 500 bytes. The program may let inexact results trap, which the constructors of these libraries have. */
+static void *
+open_library(const void *beside, const char *path, char why[500], bool *no_memory)
+{
+    fenv_t program;
+    fegetenv(&program);
+    fesetenv(FE_DFL_ENV);
+    void *library = cw_open_library(beside, path, FOR_CONSTRUCTORS, why, 500, no_memory);
+    fesetenv(&program);
+    return library;
+}
+
 static cwb_result
 load_library(bool emulated)
 {
@@ -96,7 +109,7 @@ load_library(bool emulated)
     if (emulated)
         path = "libcudaway-gfxemu.so";
     if (path && *path) {
-        g.library = cw_open_library(beside, path, FOR_CONSTRUCTORS, why, sizeof why, &no_memory);
+        g.library = open_library(beside, path, why, &no_memory);
         if (!g.library) {
             cw_error("the HIP library cannot be loaded: %s", why);
             return no_memory ? CWB_NOMEM : CWB_NO_DEVICE;
@@ -104,7 +117,7 @@ load_library(bool emulated)
     }
     for (unsigned i = 0; !g.library && !no_memory && i < sizeof names / sizeof *names; i++) {
         path = names[i];
-        g.library = cw_open_library(NULL, path, FOR_CONSTRUCTORS, why, sizeof why, &no_memory);
+        g.library = open_library(NULL, path, why, &no_memory);
     }
     if (!g.library && no_memory) {
         cw_error("the HIP library cannot be loaded: %s", why);

@@ -32,6 +32,8 @@
 
 struct test { const char *name; void (*run)(void); };
 
+#define HEADER ".version 7.1\n.target sm_60\n.address_size 64\n"
+
 static void
 must_work(void)
 {
@@ -349,6 +351,108 @@ alternate_stack(void)
     EXPECT(!sigaltstack(NULL, &now) && now.ss_sp == alternate && now.ss_size == ALTERNATE);
     EXPECT(!atomic_load(&off_stack));
 }
+
+/* Signals that all threads of the program block, and one waits for: threads of ours take none away, and do not end the process. */
+static void *
+compiles_on(void *user)
+{
+    static char source[8 << 10];
+    CUcontext c;
+    (void)user;
+    OK(cuCtxCreate_v2(&c, 0, 0));
+    for (unsigned n = 100; !atomic_load(&over); n++) {      /* one more each time: compiled anew */
+        CUmodule m;
+        CUfunction f;
+        CUdeviceptr p;
+        void *params[] = { &p };
+        char *to = stpcpy(source, HEADER ".visible .entry k(.param .u64 p)\n{ .reg .b64 %a; .reg .f32 %f;\nld.param.u64 %a, [p]; ld.global.f32 %f, [%a];\n");
+        for (unsigned i = 0; i < 100 + n % 150; i++)
+            to = stpcpy(to, "sqrt.rn.f32 %f, %f;\n");
+        sprintf(to, "add.f32 %%f, %%f, 0f%08X;\nst.global.f32 [%%a], %%f; ret; }\n", n);
+        OK(cuModuleLoadData(&m, source));
+        OK(cuModuleGetFunction(&f, m, "k"));
+        OK(cuMemAlloc_v2(&p, 4));
+        OK(cuMemsetD8Async(p, 0, 4, NULL));
+        OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+        OK(cuCtxSynchronize());
+        OK(cuMemFree_v2(p));
+        OK(cuModuleUnload(m));
+    }
+    OK(cuCtxDestroy_v2(c));
+    return NULL;
+}
+
+static void
+waited_for(void)
+{
+    static const int awaited[] = { SIGTRAP, SIGABRT, SIGSYS, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGUSR1 };
+    const struct timespec patience = { 30, 0 }, pause = { 0, 5000000 };
+    pthread_t t;
+    sigset_t all, one;
+    sigfillset(&all);
+    sigdelset(&all, SIGALRM);
+    must_work();
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    pthread_create(&t, NULL, compiles_on, NULL);
+    for (unsigned i = 0; i < 20; i++)
+        for (unsigned k = 0; k < sizeof awaited / sizeof *awaited; k++) {
+            sigemptyset(&one);
+            sigaddset(&one, awaited[k]);
+            nanosleep(&pause, NULL);
+            kill(getpid(), awaited[k]);
+            EXPECT(sigtimedwait(&one, NULL, &patience) == awaited[k]);
+        }
+    atomic_store(&over, true);
+    pthread_join(t, NULL);
+}
+
+/* ---- floating point ------------------------------------------------------------------------------------------------------ */
+
+static const char floats[] = HEADER
+    ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %a; .reg .f32 %f<3>;\nld.param.u64 %a, [p];\n"
+    "ld.global.f32 %f1, [%a]; mul.rn.f32 %f2, %f1, 0f3F000000; st.global.f32 [%a], %f2;\n"             /* times 0.5 */
+    "ld.global.f32 %f1, [%a+4]; add.rn.f32 %f2, %f1, 0f33000000; st.global.f32 [%a+4], %f2; ret;\n}\n"; /* plus 2 to the -25 */
+
+/* As it is, and with what the program may set for its own arithmetic: kernels have none of it, and the program keeps it. */
+static void
+floating_point(void (*set)(void))
+{
+    CUmodule m;
+    CUfunction f;
+    CUdeviceptr p;
+    CUevent a, b;
+    float ms;
+    void *params[] = { &p };
+    uint32_t in[2] = { 0x006ce3ee, 0x3f800000 }, out[2];
+    set();
+    const int round = fegetround();
+    CUcontext c = make_context();
+    OK(cuMemAlloc_v2(&p, sizeof in));
+    OK(cuMemcpyHtoD_v2(p, in, sizeof in));
+    OK(cuModuleLoadData(&m, floats));
+    OK(cuModuleGetFunction(&f, m, "k"));
+    OK(cuEventCreate(&a, 0));
+    OK(cuEventCreate(&b, 0));
+    OK(cuEventRecord(a, NULL));
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    OK(cuEventRecord(b, NULL));
+    OK(cuCtxSynchronize());
+    feenableexcept(fegetexcept() ? FE_ALL_EXCEPT : 0);
+    OK(cuEventElapsedTime(&ms, a, b));
+    OK(cuMemcpyDtoH_v2(out, p, sizeof out));
+    EXPECT(out[0] == 0x003671f7 && out[1] == 0x3f800000);
+    EXPECT(fegetround() == round);
+    OK(cuCtxDestroy_v2(c));
+}
+
+static void upward(void) { fesetround(FE_UPWARD); }
+static void trapping(void) { feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW); }
+static void float_upward(void) { floating_point(upward); }
+static void float_trapping(void) { floating_point(trapping); }
+#if defined __x86_64__
+static void flushing(void) { __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); }
+static void float_flushing(void) { floating_point(flushing); }
+#endif
 
 /* ---- filters of system calls --------------------------------------------------------------------------------------------- */
 
@@ -787,6 +891,10 @@ static const struct test parts[] = {    /* programs of their own (again()) */
 static const struct test tests[] = {
     { "children", children }, { "fork_before", fork_before }, { "cancelled", cancelled }, { "small_stack", small_stack }, { "deep_text", deep_text }, { "profiled", profiled },
     { "profiled_restart", profiled_restart }, { "interrupted", interrupted }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
+    { "waited_for", waited_for }, { "float_upward", float_upward }, { "float_trapping", float_trapping },
+#if defined __x86_64__
+    { "float_flushing", float_flushing },
+#endif
     { "killing", killing }, { "addresses", addresses }, { "no_files", no_files },
     { "rounding", rounding },
     { "file_limit", file_limit }, { "standard_closed", standard_closed }, { "standard_error", standard_error }, { "closed_from", closed_from },
