@@ -5,6 +5,7 @@
 
 #include "impl/base/log.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
+enum kind { ANY, REGULAR, OWN };
+
 /* Closes fd. */
 static cw_result
-read_all(int fd, bool own, size_t max_size, char **data, size_t *size)
+read_all(int fd, enum kind kind, size_t max_size, char **data, size_t *size)
 {
     cw_result r = CW_ERR_IO;
     char *buf = NULL;
@@ -34,13 +37,13 @@ read_all(int fd, bool own, size_t max_size, char **data, size_t *size)
     struct stat st;
     if (fstat(fd, &st))
         goto fail;
-    if (S_ISDIR(st.st_mode)) {
-        errno = EISDIR;
+    if ((kind != ANY && !S_ISREG(st.st_mode)) || (kind == OWN && (st.st_uid != geteuid() || st.st_mode & 022))) {
+        r = CW_ERR_INVALID;
+        errno = kind == OWN ? EPERM : EINVAL;
         goto fail;
     }
-    if (own && (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022)) {
-        r = CW_ERR_INVALID;
-        errno = EPERM;
+    if (S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
         goto fail;
     }
     if ((uint64_t)st.st_size > max_size) {
@@ -91,7 +94,18 @@ cw_file_read(const char *path, size_t max_size, char **data, size_t *size)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : CW_ERR_IO;
-    return read_all(fd, false, max_size, data, size);
+    return read_all(fd, ANY, max_size, data, size);
+}
+
+cw_result
+cw_file_read_regular(const char *path, size_t max_size, char **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : errno == ENXIO ? CW_ERR_INVALID : CW_ERR_IO;    /* ENXIO: a socket */
+    return read_all(fd, REGULAR, max_size, data, size);
 }
 
 cw_result
@@ -102,7 +116,7 @@ cw_file_read_own(const char *path, size_t max_size, char **data, size_t *size)
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);      /* a pipe without a writer opens at once */
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : errno == ELOOP || errno == ENXIO || errno == EACCES ? CW_ERR_INVALID : CW_ERR_IO;
-    return read_all(fd, true, max_size, data, size);
+    return read_all(fd, OWN, max_size, data, size);
 }
 
 cw_result
@@ -341,20 +355,35 @@ give_name(const struct cw_new_file *f)
     return false;
 }
 
+bool
+cw_new_file_claim(struct cw_new_file *f, const char *path)
+{
+    char self[32];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", f->fd);
+    if (f->special)
+        return true;
+    if (!f->temporary)
+        return f->named = !linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    f->named = !renameat2(AT_FDCWD, f->temporary, AT_FDCWD, path, RENAME_NOREPLACE);
+    if (!f->named && errno == EINVAL)   /* a file system that cannot: NFS */
+        f->named = !link(f->temporary, path) && !unlink(f->temporary);
+    return f->named;
+}
+
 cw_result
 cw_new_file_finish(struct cw_new_file *f, bool keep)
 {
     int saved = errno;
     bool ok = keep;
-    if (ok && !f->temporary && !f->special)
+    if (ok && !f->temporary && !f->special && !f->named)
         ok = give_name(f);
     if (f->fd >= 0 && close(f->fd))
         ok = false;
-    if (ok && f->temporary)
+    if (ok && f->temporary && !f->named)
         ok = !rename(f->temporary, f->path);
     if (keep && !ok)
         saved = errno;
-    if (!ok && f->temporary)
+    if (!ok && f->temporary && !f->named)
         unlink(f->temporary);
     free(f->temporary);
     free(f->path);
@@ -425,6 +454,68 @@ cw_mkdirs(const char *path, unsigned mode)
         return CW_ERR_IO;
     }
     return CW_OK;
+}
+
+/* ---- removing a folder ---------------------------------------------------------------------------------------------------------------- */
+
+enum { DEEPEST = 32 };          /* folders open at a time; what is deeper is moved to the top first */
+
+static void empty(int folder, int top, unsigned depth);
+
+/* True: it went. */
+static bool
+remove_folder(int parent, const char *name, int top, unsigned depth)
+{
+    static _Atomic unsigned moved;
+    char other[32];
+    if (depth == DEEPEST) {
+        snprintf(other, sizeof other, "deep-%u", ++moved);
+        if (renameat(parent, name, top, other) && errno == EACCES && !fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW))
+            (void)renameat(parent, name, top, other);
+        return false;                   /* the next pass over the top finds it */
+    }
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES && !fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW))
+        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        empty(fd, depth ? top : fd, depth);
+    return !unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* Closes the folder. */
+static void
+empty(int folder, int top, unsigned depth)
+{
+    struct stat st;
+    if (!fstat(folder, &st) && (st.st_mode & 0700) != 0700)
+        (void)fchmod(folder, 0700);
+    DIR *d = fdopendir(folder);
+    if (!d) {
+        close(folder);
+        return;
+    }
+    for (bool again = true; again;) {
+        again = false;
+        rewinddir(d);
+        for (struct dirent *e; (e = readdir(d));) {
+            if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+                continue;
+            again |= !unlinkat(folder, e->d_name, 0) || (errno == EISDIR && remove_folder(folder, e->d_name, top, depth + 1));
+        }
+    }
+    closedir(d);
+}
+
+void
+cw_remove_tree_at(int folder, const char *name)
+{
+    (void)remove_folder(folder, name, -1, 0);
+}
+
+void
+cw_remove_tree(const char *path)
+{
+    cw_remove_tree_at(AT_FDCWD, path);
 }
 
 _Static_assert(CW_PATH_MAX >= PATH_MAX, "realpath's");

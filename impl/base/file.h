@@ -11,6 +11,8 @@
 
 /* Read a whole file; *data is malloc'd with a NUL after *size bytes; files above max_size give CW_ERR_LIMIT. */
 cw_result cw_file_read(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
+/* The same of a file that somebody else put into a folder: CW_ERR_INVALID for what is not a regular file, links followed. Does not block. */
+cw_result cw_file_read_regular(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
 /* A file in memory, to look into: a large library costs what is read of it. CW_ERR_INVALID: not a regular file, or an empty one. Another process that shortens the
  * file meanwhile makes reads fault, as of any mapped file. */
 struct cw_mapped_file {
@@ -58,15 +60,22 @@ int cw_memory_file_own(const char *name, uint64_t size);
 struct cw_new_file {
     int fd;
     char *path, *temporary;             /* temporary: NULL without a name */
-    bool special;
+    bool special, named;                /* named: cw_new_file_claim gave it its name */
 };
 /* CW_ERR_IO with errno; nothing to finish then. The mode holds whatever the umask. */
 cw_result cw_new_file_begin(struct cw_new_file *f, const char *path, unsigned mode) CW_MUST_CHECK;
+/* Gives it the name `path`, in the folder that begin was given, only if nothing has it. False with errno; EEXIST: another name may be tried. Before finish, which
+ * then keeps it under that name. */
+bool cw_new_file_claim(struct cw_new_file *f, const char *path) CW_MUST_CHECK;
 /* Gives it its name, over a file that has it, or drops it. CW_ERR_IO with errno: it is dropped. */
 cw_result cw_new_file_finish(struct cw_new_file *f, bool keep);
 
 /* mkdir -p with the given mode for created folders; a mode for this user alone holds whatever the umask. */
 cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;
+/* Remove a folder and all in it, as far as the rights go. No symbolic link is followed, `path` itself included, also if another process moves folders about meanwhile.
+ * _at: the name in an open folder. */
+void cw_remove_tree(const char *path);
+void cw_remove_tree_at(int folder, const char *name);
 /* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. The caller's own is known from its load on, wherever
  * the process changes its folder to. */
 char *cw_dir_of_object(const void *address);

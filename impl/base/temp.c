@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See temp.h. */
+ * See temp.h. What is removed is told by three things together: the reserved prefix, this user as the owner, and a lock that nobody holds. */
 #define _GNU_SOURCE
 #include "impl/base/temp.h"
 
@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PREFIX "cudaway-"
 enum { MIN_AGE_S = 60 };        /* a younger folder's owner may not have its lock yet */
 
 struct folder {
@@ -33,38 +31,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct folder *folders;  /* lock, and so on */
 static struct swept { struct swept *next; char base[]; } *swept;        /* places that this process has cleaned */
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    (void)remove(path);
-    return 0;
-}
-
+/* Remove it if it is of this user, not new, and nobody has its lock; with the lock. */
 static void
-remove_tree(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Of this user, not new, and nobody has its lock. */
-static bool
-is_left_behind(int dir, const char *name, time_t now)
+remove_left_behind(int dir, const char *name, time_t now)
 {
     struct stat st;
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool left = fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid() && st.st_mtim.tv_sec < now - MIN_AGE_S && !flock(fd, LOCK_EX | LOCK_NB);
-    if (fd >= 0)
-        close(fd);
-    return left;
-}
-
-/* What mkdtemp makes of our names: PREFIX, a kind, '-' and six characters. */
-static bool
-is_ours(const char *name)
-{
-    size_t n = strlen(name);
-    return !strncmp(name, PREFIX, sizeof PREFIX - 1) && n > sizeof PREFIX + 6 && name[n - 7] == '-' && !strchr(name + n - 6, '-');
+    if (fd < 0)
+        return;
+    if (!fstat(fd, &st) && st.st_uid == geteuid() && st.st_mtim.tv_sec < now - MIN_AGE_S && !flock(fd, LOCK_EX | LOCK_NB))
+        cw_remove_tree_at(dir, name);
+    close(fd);
 }
 
 static void
@@ -83,18 +60,26 @@ sweep(const char *base)
     s->next = swept;
     swept = s;
     time_t now = time(NULL);
-    for (struct dirent *e; (e = readdir(d));) {
-        char path[PATH_MAX];
-        if (is_ours(e->d_name) && is_left_behind(dirfd(d), e->d_name, now) && snprintf(path, sizeof path, "%s/%s", base, e->d_name) < (int)sizeof path)
-            remove_tree(path);
-    }
+    for (struct dirent *e; (e = readdir(d));)
+        if (!strncmp(e->d_name, CW_TEMP_PREFIX, sizeof CW_TEMP_PREFIX - 1))
+            remove_left_behind(dirfd(d), e->d_name, now);
     closedir(d);
+}
+
+/* Without the lock others would take it for left behind; where the file system has none, nobody gets it. */
+static int
+lock_folder(const char *path)
+{
+    int fd = cw_fd_keep(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd >= 0)
+        (void)flock(fd, LOCK_SH);
+    return fd;
 }
 
 bool
 cw_temp_make(const char *base, const char *kind, char *path, size_t size)
 {
-    if (snprintf(path, size, "%s/" PREFIX "%s-XXXXXX", base, kind) >= (int)size) {
+    if (snprintf(path, size, "%s/" CW_TEMP_PREFIX "%s-XXXXXX", base, kind) >= (int)size) {
         errno = ENAMETOOLONG;
         return false;
     }
@@ -103,18 +88,19 @@ cw_temp_make(const char *base, const char *kind, char *path, size_t size)
         return false;
     pthread_mutex_lock(&lock);
     sweep(base);
-    bool made = mkdtemp(path) != NULL;
+    bool made = mkdtemp(path) != NULL && !chmod(path, 0700);    /* whatever the umask */
+    f->fd = made ? lock_folder(path) : -1;
     int saved = errno;
-    if (made) {
-        (void)chmod(path, 0700);        /* whatever the umask */
+    if (f->fd >= 0) {
         strcpy(f->path, path);
-        f->fd = cw_fd_keep(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (f->fd >= 0 && cw_fd_file(f->fd, &f->file))
-            (void)flock(f->fd, LOCK_SH);
+        (void)cw_fd_file(f->fd, &f->file);
         f->next = folders;
         folders = f;
     } else {
+        if (made)
+            (void)rmdir(path);
         free(f);
+        made = false;
     }
     pthread_mutex_unlock(&lock);
     errno = saved;
@@ -136,8 +122,8 @@ cw_temp_remove(const char *path)
             l = &(*l)->next;
         }
     pthread_mutex_unlock(&lock);
-    remove_tree(path);
-    if (f && f->fd >= 0)
+    cw_remove_tree(path);
+    if (f)
         cw_fd_close(f->fd, &f->file);
     free(f);
 }

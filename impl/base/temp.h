@@ -7,7 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Make BASE/cudaway-KIND-XXXXXX. False with errno set. Any thread. */
+/* No other thing has such a name: a folder of this user that has it, and that nobody has locked, is removed. */
+#define CW_TEMP_PREFIX ".cudaway-tmp-"
+
+/* Make BASE/.cudaway-tmp-KIND-XXXXXX. False with errno set. Any thread. */
 bool cw_temp_make(const char *base, const char *kind, char *path, size_t size);
 /* Remove the folder and all in it, and forget it. NULL and "": nothing. */
 void cw_temp_remove(const char *path);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -58,6 +59,10 @@ own_files(void)
     CHECK(cw_file_read_own("/dev/zero", 100, &data, &size) == CW_ERR_INVALID && cw_file_read_own("none", 100, &data, &size) == CW_ERR_NOT_FOUND);
     CHECK(!chmod("plain", 0620) && cw_file_read_own("plain", 100, &data, &size) == CW_ERR_INVALID && !chmod("plain", 0600));
     CHECK(cw_file_read_own("plain", 100, &data, &size) == CW_OK && size == 3);
+    free(data);
+    CHECK(cw_file_read_regular("waits", 100, &data, &size) == CW_ERR_INVALID && cw_file_read_regular(".", 100, &data, &size) == CW_ERR_INVALID);
+    CHECK(cw_file_read_own(".", 100, &data, &size) == CW_ERR_INVALID && cw_file_read_regular("none", 100, &data, &size) == CW_ERR_NOT_FOUND);
+    CHECK(cw_file_read_regular("other", 100, &data, &size) == CW_OK && size == 3);
     free(data);
     CHECK(!unlink("waits") && !unlink("other"));
     alarm(0);
@@ -164,6 +169,100 @@ killed(void)
     CHECK(WIFSIGNALED(status) && count(".") == before);
 }
 
+/* What nobody has locked and what looks like a temporary folder, but has not the reserved prefix: a recording, dumps that were kept. */
+static void
+folders_of_others(const char *base)
+{
+    static const char *const names[] = { "cudaway-trace-matmul-20260101-000000", "cudaway-diff-matmul", "cudaway-diff-abcdef", "cudaway-replay-aBcDeF" };
+    const struct timespec old[2] = { { 1, 0 }, { 1, 0 } };
+    char path[200];
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK(!mkdir(names[i], 0700) && !utimensat(AT_FDCWD, names[i], old, 0));
+    pid_t pid = fork();                 /* a process cleans a place once */
+    if (!pid) {
+        bool ok = cw_temp_make(base, "test", path, sizeof path);
+        cw_temp_remove(path);
+        _exit(!ok);
+    }
+    int status = 1;
+    waitpid(pid, &status, 0);
+    CHECK(!status);
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK(!rmdir(names[i]));
+}
+
+/* A name that another process has taken is not replaced. */
+static void
+claimed_names(void)
+{
+    struct cw_new_file f;
+    CHECK(cw_new_file_begin(&f, "0001", 0600) == CW_OK && cw_write_all(f.fd, "mine", 4));
+    CHECK(cw_file_write_atomic("0001", "theirs", 6, 0600) == CW_OK);
+    CHECK(!cw_new_file_claim(&f, "0001") && errno == EEXIST && cw_new_file_claim(&f, "0002") && cw_new_file_finish(&f, true) == CW_OK);
+    CHECK(holds("0001", "theirs") && holds("0002", "mine") && !unlink("0001") && !unlink("0002"));
+    int fd = open("beside", O_RDWR | O_CREAT | O_CLOEXEC, 0600);        /* as where files cannot be without a name */
+    f = (struct cw_new_file){ .fd = fd, .path = strdup("0001"), .temporary = strdup("beside") };
+    CHECK(cw_file_write_atomic("0001", "theirs", 6, 0600) == CW_OK && !cw_new_file_claim(&f, "0001") && errno == EEXIST);
+    CHECK(cw_new_file_claim(&f, "0002") && cw_new_file_finish(&f, true) == CW_OK && holds("0001", "theirs") && holds("0002", ""));
+    CHECK(!unlink("0001") && !unlink("0002") && access("beside", F_OK));
+}
+
+/* Deeper than the files that a process may open, without rights, and links to what must stay. */
+static void
+removed_trees(void)
+{
+    struct rlimit old, low;
+    getrlimit(RLIMIT_NOFILE, &old);
+    low = (struct rlimit){ 64, old.rlim_max };
+    int at = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(!mkdir("stays", 0700) && !close(open("stays/file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) && !mkdir("tree", 0700));
+    for (unsigned i = 0; i < 150 && at >= 0; i++) {
+        int next = openat(at, i ? "d" : "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        CHECK(!mkdirat(next, "d", 0700) && !symlinkat("../stays", next, "link") && !mkdirat(next, "closed", 0700) && !mkdirat(next, "closed/x", 0700));
+        CHECK(!fchmodat(next, "closed", 0, 0) && !close(openat(next, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0)));
+        close(at);
+        at = next;
+    }
+    close(at);
+    setrlimit(RLIMIT_NOFILE, &low);
+    cw_remove_tree("tree");
+    setrlimit(RLIMIT_NOFILE, &old);
+    CHECK(access("tree", F_OK) && !symlink("stays", "tree"));
+    cw_remove_tree("tree");
+    CHECK(!access("stays/file", F_OK) && !unlink("tree") && !unlink("stays/file") && !rmdir("stays"));
+}
+
+/* A folder is emptied, its owner puts a link in place of one that is being emptied: what that link names stays. */
+static void
+moved_folders(void)
+{
+    char path[100];
+    CHECK(!mkdir("stays", 0700) && !mkdir("tree", 0700) && !mkdir("tree/d", 0700) && !close(open("stays/precious", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)));
+    for (unsigned i = 0; i < 500; i++) {
+        snprintf(path, sizeof path, "tree/d/%u", i);
+        CHECK(!close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)));
+    }
+    CHECK(!close(open("tree/d/precious", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)));
+    int ready[2];
+    CHECK(!pipe(ready));
+    pid_t pid = fork();
+    if (!pid) {
+        char events[4096];
+        int in = inotify_init();
+        if (inotify_add_watch(in, "tree/d", IN_DELETE) < 0 || write(ready[1], "", 1) != 1 || read(in, events, sizeof events) <= 0 || rename("tree/d", "away") ||
+            symlink("../stays", "tree/d"))
+            _exit(1);
+        _exit(0);
+    }
+    CHECK(read(ready[0], path, 1) == 1);
+    cw_remove_tree("tree");
+    waitpid(pid, NULL, 0);
+    CHECK(!access("stays/precious", F_OK));
+    cw_remove_tree("tree");
+    cw_remove_tree("away");
+    CHECK(!unlink("stays/precious") && !rmdir("stays") && !close(ready[0]) && !close(ready[1]));
+}
+
 /* The next process removes the folder of a killed one, and not that of one that lives. */
 static void
 temporary_folders(const char *base)
@@ -233,7 +332,11 @@ main(void)
     standard_descriptors();
     first_thread_ended();
     killed();
+    folders_of_others(dir);
     temporary_folders(dir);
+    claimed_names();
+    removed_trees();
+    moved_folders();
     CHECK(!unlink("link") && !unlink("plain") && !unlink("pipe") && !rmdir(dir)); /* and no temporary file is left */
     return failures != 0;
 }

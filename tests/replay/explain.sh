@@ -74,5 +74,5 @@ if [ "$1" = contraction ]; then
     "$REPLAY" --explain --on host "$dir/none" >"$dir/out" 2>&1
     [ $? = 2 ] || fail "a file that is not there"
 fi
-[ -z "$(find "$dir" -name "cudaway-locate*")" ] || fail "files are left: $(ls "$dir")"
+[ -z "$(find "$dir" -name ".cudaway-tmp-*")" ] || fail "files are left: $(ls "$dir")"
 exit $failed

@@ -97,7 +97,7 @@ same)
     printf '.version 7.0\n.target sm_70\n.address_size 64\n' >"$dir/empty.ptx"
     locate 2 line --against-module "$dir/empty.ptx"
     says "did not run it: finding the kernel in the module"
-    [ -z "$(find "$dir" -name "cudaway-locate*")" ] || fail "files are left: $(ls "$dir")"
+    [ -z "$(find "$dir" -name ".cudaway-tmp-*")" ] || fail "files are left: $(ls "$dir")"
     ;;
 native)
     # AMD's own rsqrt differs from NVIDIA's in the last bit of some; also in a function of another module.

@@ -126,5 +126,5 @@ errors)
     [ ! -e "$dir/small.ptx" ] || fail "something was written"
     ;;
 esac
-[ -z "$(find "$dir" -name "cudaway-locate*")" ] || fail "files are left: $(ls "$dir")"
+[ -z "$(find "$dir" -name ".cudaway-tmp-*")" ] || fail "files are left: $(ls "$dir")"
 exit $failed

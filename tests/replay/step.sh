@@ -358,5 +358,5 @@ END
     sed -f "$dir/lines" "$dir/expected" | diff - "$dir/out" || fail "other JSON"
     ;;
 esac
-[ -z "$(find "$dir" -name "cudaway-*" -newer "$dir/lines" -maxdepth 1)" ] || fail "files are left: $(ls "$dir")"
+[ -z "$(find "$dir" -maxdepth 1 -name ".cudaway-tmp-*")" ] || fail "files are left: $(ls "$dir")"
 exit $failed

@@ -71,7 +71,7 @@ for user in 0:0 1000:1000; do
         tool cudaway-cc --target $target --emit obj /ptx/vector.sm_80.ptx -o "$dir/vector.o"
         [ "$(head -c 4 "$root$dir/vector.o" | tr -d '\177')" = ELF ] || fail "cudaway-cc for $target"
     done
-    [ -z "$(find "$root/tmp" -maxdepth 1 -name 'cudaway-*')" ] || fail "left in /tmp: $(ls "$root/tmp")"
+    [ -z "$(find "$root/tmp" -maxdepth 1 -name '*cudaway-*')" ] || fail "left in /tmp: $(ls "$root/tmp")"
     echo "ok   the bundle works alone as $user"
 done
 

@@ -159,5 +159,5 @@ if command -v script >/dev/null; then
         ! grep -q $'\033\[[0-9;]*m' out || fail "$words on a terminal with NO_COLOR: colours"
     done
 fi
-[ -z "$(ls -d cudaway-* 2>/dev/null)" ] || fail "files are left: $(ls -d cudaway-*)"
+[ -z "$(ls -d cudaway-* .cudaway-* 2>/dev/null)" ] || fail "files are left: $(ls -d cudaway-*)"
 exit $failed

@@ -2,6 +2,7 @@
  * See control.h. */
 #define _GNU_SOURCE
 #include "tracer/cli/control.h"
+#include "impl/base/temp.h"
 #include "tracer/cli/cli.h"
 
 #include <errno.h>
@@ -124,8 +125,8 @@ control_each(bool (*take)(void *ctx, const char *path, const struct control_stat
     const char *tmp = getenv("TMPDIR");
     char pattern[PATH_MAX];
     glob_t found = { 0 };
-    glob("/tmp/cudaway-t-*/control", 0, NULL, &found);
-    if (tmp && strcmp(tmp, "/tmp") && snprintf(pattern, sizeof pattern, "%s/cudaway-t-*/control", tmp) < (int)sizeof pattern)
+    glob("/tmp/" CW_TEMP_PREFIX "t-*/control", 0, NULL, &found);
+    if (tmp && strcmp(tmp, "/tmp") && snprintf(pattern, sizeof pattern, "%s/" CW_TEMP_PREFIX "t-*/control", tmp) < (int)sizeof pattern)
         glob(pattern, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct control_status s;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Processes that a tool starts, and that are not to outlive it. */
+#ifndef CW_CHILDREN_H
+#define CW_CHILDREN_H
+
+#include "impl/base/result.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* In a child, after fork: SIGKILL when the thread of `parent` that forked ends, also if it has ended by now. It holds for what the child executes, and not for
+ * the child's own children. */
+void cw_child_dies_with(pid_t parent);
+
+/* From now on children of children that lose their parent become this process's. False with errno. What it has for children by now (a shell that started
+ * some has executed it) is not its own. One thread, once. */
+bool cw_children_adopt(void) CW_MUST_CHECK;
+/* Kill and reap all its own children, and theirs, of a process that adopts. False: some remain after ten seconds. */
+bool cw_children_end(void) CW_MUST_CHECK;
+
+#endif
