@@ -147,6 +147,9 @@ enum cwd_flags {
 
 /* Write `d` to `path`, through a temporary file beside it. On failure nothing is left behind. */
 cw_result cwd_write(const struct cwd_dump *d, const char *path, unsigned flags, struct cwd_error *e) CW_MUST_CHECK;
+/* The same into a folder that other processes write into: under the first of next's names, PATH_MAX bytes each and in that folder, that no file has. */
+typedef void cwd_next_path(void *user, char *path);
+cw_result cwd_write_new(const struct cwd_dump *d, const char *folder, cwd_next_path *next, void *user, struct cwd_error *e) CW_MUST_CHECK;
 
 /* Read and verify. On success the caller owns *d and calls cwd_finish. `limit` bounds the bytes of memory that contents may
  * take, 0: three quarters of this machine's. CW_ERR_NOT_FOUND, CW_ERR_IO, CW_ERR_DAMAGED, CW_ERR_VERSION, CW_ERR_LIMIT,

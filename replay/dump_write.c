@@ -8,6 +8,7 @@
 #include "replay/tar.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,8 +202,8 @@ add_both(struct cwd_tar_writer *w, const char *stem, uint32_t i, const uint8_t *
         add_content(w, "after", stem, i, after, size, flags, scratch);
 }
 
-cw_result
-cwd_write(const struct cwd_dump *d, const char *path, unsigned flags, struct cwd_error *e)
+static cw_result
+write_dump(const struct cwd_dump *d, const char *path, cwd_next_path *next, void *user, unsigned flags, struct cwd_error *e)
 {
     struct cwd_tar_writer w;
     struct cw_buf b, scratch = { 0 };
@@ -216,6 +217,8 @@ cwd_write(const struct cwd_dump *d, const char *path, unsigned flags, struct cwd
     cw_buf_init(&b);
     manifest(&b, d, flags & CWD_STORED ? "" : ".zst");
     cwd_tar_begin(&w, path);
+    w.next = next;
+    w.user = user;
     if (b.failed && !w.error)
         w.error = ENOMEM;
     if (!w.error)
@@ -232,4 +235,19 @@ cwd_write(const struct cwd_dump *d, const char *path, unsigned flags, struct cwd
         add_both(&w, "array", i, d->arrays[i].before, d->arrays[i].after, d->arrays[i].size, flags, &scratch);
     free(scratch.data);
     return cwd_tar_end(&w, false, e);
+}
+
+cw_result
+cwd_write(const struct cwd_dump *d, const char *path, unsigned flags, struct cwd_error *e)
+{
+    return write_dump(d, path, NULL, NULL, flags, e);
+}
+
+cw_result
+cwd_write_new(const struct cwd_dump *d, const char *folder, cwd_next_path *next, void *user, struct cwd_error *e)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/" CWD_SUFFIX, folder) >= (int)sizeof path)
+        return cwd_fail(e, CW_ERR_LIMIT, "cannot write into %s: its name is too long", folder);
+    return write_dump(d, path, next, user, 0, e);
 }

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #define MAX_REPORTS 20u
+/* Of a dump in the folder, and of what it is called until it is whole. */
+#define LONGEST_NAME 160u
 
 static const char *folder;
 static regex_t pattern;
@@ -59,6 +61,10 @@ prepare(const struct cw_cuda_table *next)
     }
     char *absolute = realpath(folder, NULL);    /* the program may change its folder */
     folder = absolute ? absolute : folder;
+    if (strlen(folder) + LONGEST_NAME >= PATH_MAX) {
+        cw_error("kernels are not dumped: the name of the folder has %zu bytes, at most %u leave room for names of dumps", strlen(folder), PATH_MAX - LONGEST_NAME - 1);
+        return false;
+    }
     limit = cw_env_u64(CW_ENV_DUMP_LIMIT, 100, 1, UINT32_MAX);
     const char *regex = cw_env_get(CW_ENV_DUMP_KERNELS);
     if (regex && *regex) {
@@ -148,10 +154,11 @@ before_launch(const struct cw_launch *l, void **scratch)
     *scratch = p;
 }
 
-/* 0001-kernel.cwdump; a number that a forked process or an earlier run has used is skipped. */
+/* FOLDER/0001-kernel.cwdump: a number that another process or an earlier run has used is skipped. */
 static void
-choose_path(const char *kernel, char path[PATH_MAX])
+next_path(void *user, char *path)
 {
+    const char *kernel = user;
     char name[100];
     size_t n = 0;
     for (; kernel[n] && n + 1 < sizeof name; n++) {
@@ -160,20 +167,16 @@ choose_path(const char *kernel, char path[PATH_MAX])
         name[n] = plain ? c : '_';
     }
     name[n] = 0;
-    do
-        snprintf(path, PATH_MAX, "%s/%04u-%s" CWD_SUFFIX, folder, atomic_fetch_add(&number, 1) + 1, name);
-    while (!access(path, F_OK));
+    (void)snprintf(path, PATH_MAX, "%s/%04u-%s" CWD_SUFFIX, folder, atomic_fetch_add(&number, 1) + 1, name);
 }
 
 static void
 keep(struct cwd_dump *d, const char *kernel)
 {
     struct cwd_error e;
-    char path[PATH_MAX];
-    choose_path(kernel, path);
     if (atomic_load(&stopped))
         return;
-    cw_result r = cwd_write(d, path, 0, &e);
+    cw_result r = cwd_write_new(d, folder, next_path, (void *)(uintptr_t)kernel, &e);
     if (r != CW_OK && !atomic_exchange(&stopped, true))
         cw_error("%s; no more kernels are dumped, the program goes on", e.text);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,19 @@ cwd_tar_add(struct cwd_tar_writer *w, const char *name, const void *data, uint64
     cw_buf_printf(&w->sums, "%s  %s\n", hex, name);
 }
 
+/* The first name that no file has. */
+static void
+claim_name(struct cwd_tar_writer *w)
+{
+    do {
+        char path[PATH_MAX];
+        w->next(w->user, path);
+        free(w->path);
+        w->path = strdup(path);
+        w->error = !w->path ? ENOMEM : cw_new_file_claim(&w->file, path) ? 0 : errno;
+    } while (w->error == EEXIST);
+}
+
 cw_result
 cwd_tar_end(struct cwd_tar_writer *w, bool discard, struct cwd_error *e)
 {
@@ -119,6 +133,8 @@ cwd_tar_end(struct cwd_tar_writer *w, bool discard, struct cwd_error *e)
         w->error = ENOMEM;
     add(w, CWD_SUMS, w->sums.data ? w->sums.data : "", w->sums.size);
     put(w, zeros, sizeof zeros);
+    if (w->next && !w->error && !discard)
+        claim_name(w);
     if (cw_new_file_finish(&w->file, !w->error && !discard) != CW_OK)
         w->error = errno;
     if (w->error == ENOSPC || w->error == EDQUOT)

@@ -17,6 +17,8 @@ struct cwd_tar_writer {
     struct cw_new_file file;
     struct cw_buf sums;
     int    error;               /* errno of the first failure */
+    cwd_next_path *next;        /* set after begin: a file is not replaced, its name is asked for instead of `path` */
+    void  *user;
 };
 
 /* Errors are sticky and reported by end, which leaves either the whole file at `path` or nothing. */

@@ -38,7 +38,7 @@ check)
           TMPDIR=$dir env --default-signal=PIPE "$REPLAY" --check "$f" <"$dir/dumps/0001-add.cwdump" 2>"$dir/err"; echo $? >"$dir/status"; } |
             { exec <&-; : >"$dir/closed"; }
         [ "$(cat "$dir/status")" = 141 ] && [ ! -s "$dir/err" ] || fail "a closed pipe ($f): status $(cat "$dir/status"): $(cat "$dir/err")"
-        [ -z "$(ls -d "$dir"/*replay* 2>/dev/null)" ] || fail "left behind: $(ls "$dir")"
+        [ -z "$(ls -d "$dir"/.cudaway-tmp-* 2>/dev/null)" ] || fail "left behind: $(ls "$dir")"
     done
     (mkdir "$dir/x" && cd "$dir/x" && tar xf "$dir/dumps/0002-chase.cwdump" && sha256sum --quiet -c SHA256SUMS) || fail "tar and sha256sum"
     ;;
@@ -126,6 +126,20 @@ errors)
     # A folder that cannot be written and a full disk: the program goes on.
     CUDAWAY_DUMP_DIR=/proc/none LD_LIBRARY_PATH=$TRACE_DIR "$APP" add 2>"$dir/err" || fail "the program stopped"
     grep -q "cannot be written" "$dir/err" || fail "nothing is said: $(cat "$dir/err")"
+    # A folder whose name leaves no room for a dump's.
+    for n in 3936 4000 4094 4095; do
+        long=$dir
+        while [ $((n - ${#long})) -gt 202 ]; do long=$long/$(printf 'x%.0s' {1..200}); done
+        long=$long/$(printf "%$((n - ${#long} - 1))s" | tr ' ' x)
+        CUDAWAY_DUMP_DIR=$long LD_LIBRARY_PATH=$TRACE_DIR timeout 60 "$APP" add 2>"$dir/err" || fail "$n bytes: the program stopped"
+        [ "$(grep -c "the folder has $n bytes" "$dir/err")" = 1 ] && [ "$(wc -l <"$dir/err")" = 1 ] || fail "$n bytes: not one line: $(cat "$dir/err")"
+    done
+    # Processes that dump at the same time: no dump is lost.
+    for _ in {1..6}; do
+        CUDAWAY_DUMP_DIR=$dir/shared LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=host "$APP" add add add add &
+    done
+    wait
+    [ "$(cd "$dir/shared" && ls | grep -c '^00[0-2][0-9]-add.cwdump$')" = 24 ] && [ "$(ls -A "$dir/shared" | wc -l)" = 24 ] || fail "not 24 dumps: $(ls -A "$dir/shared")"
     (ulimit -f 8; trap '' XFSZ; CUDAWAY_DUMP_DIR=$dir/full LD_LIBRARY_PATH=$TRACE_DIR "$APP" add add 2>"$dir/err") || fail "the program stopped"
     [ "$(grep -c "cannot write" "$dir/err")" = 1 ] || fail "not one line: $(cat "$dir/err")"
     [ -z "$(ls "$dir/full")" ] || fail "left behind: $(ls "$dir/full")"
