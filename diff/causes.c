@@ -4,6 +4,7 @@
 #include "diff/causes.h"
 
 #include "impl/base/buf.h"
+#include "impl/base/children.h"
 #include "impl/base/temp.h"
 #include "replay/dump.h"
 
@@ -119,8 +120,9 @@ run(const struct causes *c, const char *const *options, const char *dump, struct
     fflush(NULL);
     if (pipe2(to, 0))
         return -1;
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        cw_child_dies_with(parent);
         signal(SIGINT, SIG_DFL);
         signal(SIGQUIT, SIG_DFL);
         dup2(to[1], STDOUT_FILENO);

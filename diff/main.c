@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "diff/causes.h"
 #include "diff/protocol.h"
+#include "impl/base/children.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/program.h"
@@ -119,8 +120,9 @@ static bool
 native_works(const char *path)
 {
     int status = 0;
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        cw_child_dies_with(parent);
         void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         int (*init)(unsigned) = lib ? (int (*)(unsigned))dlsym(lib, "cuInit") : NULL;
         int (*count)(int *) = lib ? (int (*)(int *))dlsym(lib, "cuDeviceGetCount") : NULL;
@@ -615,8 +617,9 @@ locate(const struct diff *d)
     int status = 0;
     snprintf(ulp, sizeof ulp, "%u", d->subject.ulp);
     say("looking for the cause in %s", d->first);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        cw_child_dies_with(parent);
         signal(SIGINT, SIG_DFL);
         signal(SIGQUIT, SIG_DFL);
         dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -2,6 +2,7 @@
  * cudaway-replay: run the launch of a kernel dump again, alone. Exit status: 0 it ran (and the results are the recorded ones), 1
  * the results differ, 2 it could not be done, 3 nothing explains a difference (--explain); nothing else. */
 #define _GNU_SOURCE
+#include "impl/base/children.h"
 #include "impl/base/confine.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
@@ -33,7 +34,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -376,7 +376,6 @@ confine(struct options *o, const char *folder)
         c.amd |= is_device(devices[i], "hip") || is_device(devices[i], "auto");
     }
     snprintf(cache, sizeof cache, "%s/cache", folder);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (cw_confine(&c, &e) != CW_OK)
         return trouble("%s: %s; --trust runs it with all your rights", o->file, e.text);
     /* A kernel's code could plant an entry in the usual cache, which other processes execute. */
@@ -400,28 +399,67 @@ status_of(const char *what, int status)
     return trouble("%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-/* -1: this is the child. Else its exit status, in the parent. */
+/* Signals that end this process, and SIGCHLD. Not those that whoever started it has it ignore. */
+static void
+block_ends(bool interrupt, sigset_t *set, sigset_t *was)
+{
+    static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
+    struct sigaction a;
+    signal(SIGCHLD, SIG_DFL);           /* an ignored one, inherited, would lose the exit status */
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends - !interrupt; i++)
+        if (!sigaction(ends[i], NULL, &a) && a.sa_handler != SIG_IGN)
+            sigaddset(set, ends[i]);
+    sigprocmask(SIG_BLOCK, set, was);
+}
+
+/* 0: the child ended. Else the signal that is to end this process. */
+static int
+wait_for(pid_t child, const sigset_t *set, int *status)
+{
+    int sig = 0;
+    while (waitpid(child, status, WNOHANG) == 0)
+        if (sigwait(set, &sig) || sig != SIGCHLD)
+            return sig;
+    return 0;
+}
+
+/* -1: this is the child. Else its exit status, in the parent, which removes the folder when no process is left that could write there. */
 static int
 in_confined_child(struct options *o, char *folder, size_t size)
 {
     const char *tmp = getenv("TMPDIR");
     int status = 0;
+    sigset_t set, was;
     if (!cw_temp_make(tmp && *tmp ? tmp : "/tmp", "replay", folder, size))
         return trouble("cannot make a temporary folder: %s", strerror(errno));
     fflush(NULL);
-    pid_t child = fork();
-    if (!child)
+    block_ends(!o->step, &set, &was);
+    if (!cw_children_adopt()) {
+        cw_temp_remove(folder);
+        return trouble("cannot adopt processes: %s", strerror(errno));
+    }
+    pid_t parent = getpid(), child = fork();
+    if (!child) {
+        cw_child_dies_with(parent);
+        sigprocmask(SIG_SETMASK, &was, NULL);
         return confine(o, folder);
+    }
     if (o->step)
         signal(SIGINT, SIG_IGN);        /* the child's own matter */
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    int ended = child > 0 ? wait_for(child, &set, &status) : 0;
     int result = child < 0 ? trouble("fork: %s", strerror(errno)) : -1;
-    if (child > 0 && o->output && !move_output(folder, OUTPUT, o->output))
+    if (!cw_children_end())
+        return trouble("%s: processes that it started do not end; what it wrote is in %s", o->file, folder);
+    if (child > 0 && !ended && o->output && !move_output(folder, OUTPUT, o->output))
         result = trouble("cannot write %s: %s", o->output, strerror(errno));
-    if (child > 0 && o->reproducer && !move_output(folder, PROGRAM, o->reproducer))
+    if (child > 0 && !ended && o->reproducer && !move_output(folder, PROGRAM, o->reproducer))
         result = trouble("cannot write %s: %s", o->reproducer, strerror(errno));
     cw_temp_remove(folder);
+    sigprocmask(SIG_SETMASK, &was, NULL);
+    if (ended)
+        raise(ended);
     return result < 0 ? status_of(o->file, status) : result;
 }
 
@@ -452,8 +490,9 @@ from_input(char **argv)
         last++;
     argv[last] = path;
     fflush(NULL);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        cw_child_dies_with(parent);
         execv("/proc/self/exe", argv);
         _exit(TROUBLE);
     }

@@ -4,6 +4,7 @@
 #include "replay/many.h"
 
 #include "impl/base/buf.h"
+#include "impl/base/children.h"
 #include "impl/base/file.h"
 #include "impl/base/temp.h"
 #include "replay/dump.h"
@@ -65,19 +66,26 @@ add_folder(struct list *l, const char *folder)
 {
     struct dirent **names;
     int n = scandir(folder, &names, is_dump, versionsort);
-    bool ok = n >= 0;
+    bool ok = n >= 0, left_out = false;
     if (n == 0)
         fprintf(stderr, "cudaway-replay: %s: no dump (*" CWD_SUFFIX ") is in this folder; `cudaway-trace record --dump-kernels` and `cudaway-diff` write dumps\n", folder);
     else if (n < 0)
         fprintf(stderr, "cudaway-replay: %s: %s\n", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         char *path;
-        ok = ok && asprintf(&path, "%s/%s", folder, names[i]->d_name) > 0 && add(l, path);
+        ok = ok && asprintf(&path, "%s/%s", folder, names[i]->d_name) > 0;
+        if (ok && cw_file_is_special(path)) {           /* a pipe would be waited for */
+            fprintf(stderr, "cudaway-replay: %s: not a regular file, left out\n", path);
+            free(path);
+            left_out = true;
+        } else {
+            ok = ok && add(l, path);
+        }
         free(names[i]);
     }
     if (n >= 0)
         free(names);
-    return ok && n > 0;
+    return ok && !left_out && n > 0;
 }
 
 static void
@@ -117,8 +125,9 @@ run(const struct cwd_many *m, const char *dump, struct said *s)
     if (pipe2(to, O_CLOEXEC))
         return;
     fflush(NULL);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        cw_child_dies_with(parent);
         char **args = arguments(m, dump);
         dup2(to[1], STDOUT_FILENO);
         dup2(to[1], STDERR_FILENO);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "replay/side.h"
 
+#include "impl/base/children.h"
 #include "impl/base/log.h"
 #include "impl/base/temp.h"
 #include "replay/analyze.h"
@@ -241,9 +242,11 @@ run_on(struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in,
     forget_result(s);
     fflush(NULL);
     sigprocmask(SIG_BLOCK, &ended, &was);
-    pid_t pid = fork();
-    if (pid == 0)
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        cw_child_dies_with(parent);
         child(s, on, cpu_seconds, in, out, where, err, &was);
+    }
     int status = pid > 0 ? wait_for(pid, s->progress, &ended) : 0;
     sigprocmask(SIG_SETMASK, &was, NULL);
     if (s->progress) {

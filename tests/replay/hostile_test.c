@@ -86,7 +86,7 @@ start(const char *replay, int *out)
         dup2(ends[1], 1);
         dup2(ends[1], 2);
         close(ends[0]);
-        if (chdir(folder))
+        if (chdir(folder) || setenv("TMPDIR", folder, 1))
             _exit(2);
         execl(replay, replay, "--on", "host", dump, (char *)NULL);
         _exit(127);
@@ -115,7 +115,7 @@ files(void)
     unsigned n = 0;
     DIR *d = opendir(folder);
     for (const struct dirent *e; d && (e = readdir(d)); )
-        n += e->d_name[0] != '.';
+        n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
     if (d)
         closedir(d);
     return n;
@@ -189,6 +189,43 @@ take_over(const char *replay)
     EXPECT(strstr(text, "ended by signal 9") != NULL);
 }
 
+static bool
+is_below(pid_t pid)
+{
+    pid_t p = parent_of(pid);
+    while (p > 1 && p != replaying)
+        p = parent_of(p);
+    return p == replaying;
+}
+
+/* The replay of an endless kernel ends with the process that was started, which removes its folder unless it is killed. */
+static void
+end_it(const char *replay, int sig)
+{
+    char text[4096];
+    int out, status = 0;
+    write_dump(forever);
+    replaying = start(replay, &out);
+    while (!inject_find("cudaway-replay", is_below))
+        usleep(20000);
+    usleep(500000);
+    kill(replaying, sig);
+    while (read(out, text, sizeof text) > 0)        /* until nobody is left who could write */
+        ;
+    close(out);
+    waitpid(replaying, &status, 0);
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == sig);
+    EXPECT(sig == SIGKILL || files() == 1);
+}
+
+static void
+remove_folders(void)
+{
+    char command[PATH_MAX + 64];
+    snprintf(command, sizeof command, "rm -rf '%s'/.cudaway-tmp-*", folder);
+    EXPECT(!system(command));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -197,6 +234,7 @@ main(int argc, char **argv)
     snprintf(dump, sizeof dump, "%s/k.cwdump", folder);
     snprintf(outside, sizeof outside, "%s-outside", folder);
     unlink(outside);
+    remove_folders();
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[4096];
         int out;
@@ -211,5 +249,10 @@ main(int argc, char **argv)
     }
     take_over(argv[1]);
     EXPECT(files() == 1 && access(outside, F_OK));
+    end_it(argv[1], SIGTERM);
+    end_it(argv[1], SIGHUP);
+    end_it(argv[1], SIGINT);
+    end_it(argv[1], SIGKILL);
+    remove_folders();
     return failures != 0;
 }

@@ -27,6 +27,9 @@ assert d["status"] == 1 and d["compared"] == 3 and d["severities"]["same"] == 2 
 assert [x["status"] for x in a] == [0, 0, 1] and a[2]["dump"] == "wrong.cwdump" and "differ" in a[2]["says"], a' || fail "JSON"
 "$REPLAY" --check - <wrong.cwdump >out 2>&1
 [ $? = 1 ] && grep -q "fault_constant on .*: the results differ" out || fail "standard input"
+mkdir piped && cp here/0001-* piped && mkfifo piped/pipe.cwdump
+timeout 300 "$REPLAY" --check piped >out 2>&1
+[ $? = 2 ] && grep -q 'piped/pipe.cwdump: not a regular file' out && grep -q '^     0  piped/0001-' out || fail "a pipe in a folder"
 mkdir -p "$dir/$(printf 'long%.0s' {1..40})"
 TMPDIR=$dir/$(printf 'long%.0s' {1..40}) "$REPLAY" --explain - <wrong.cwdump >out 2>&1
 [ $? = 3 ] && grep -q "^cause: translation fault" out || fail "a folder for temporary files with a long name"
@@ -69,5 +72,5 @@ printf '\nplus out absolute=x\n' >tol
 "$REPLAY" --check --tolerance none planted/1.cwdump >out 2>&1
 [ $? = 2 ] && grep -q 'cannot read the tolerances none' out || fail "a tolerance that is not there"
 
-[ -z "$(ls -d cudaway-* 2>/dev/null)" ] || fail "files are left: $(ls)"
+[ -z "$(ls -d cudaway-* .cudaway-* 2>/dev/null)" ] || fail "files are left: $(ls)"
 exit $failed

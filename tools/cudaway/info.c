@@ -3,6 +3,7 @@
  * one struct, which is then written for people or as JSON (docs/cudaway.md has the fields). */
 #define _GNU_SOURCE
 #include "impl/api/cuda.h"
+#include "impl/base/children.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/version.h"
@@ -109,8 +110,9 @@ ask(const struct facts *f, const char *kind, struct answer *a)
     if (pipe2(p, O_CLOEXEC))
         return;
     fflush(NULL);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (!pid) {
+        cw_child_dies_with(parent);
         struct answer mine = { 0 };
         char *path = text("%s/libcuda.so.1", f->libraries);
         setenv("CUDAWAY_LOG", "off", 1);

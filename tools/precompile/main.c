@@ -2,6 +2,7 @@
  * cudaway-precompile: fill the kernel cache with what programs and libraries will ask for. A process of its own works for each device, since the driver has one
  * a process. */
 #define _GNU_SOURCE
+#include "impl/base/children.h"
 #include "impl/base/env.h"
 #include "jit/jit.h"
 #include "tools/precompile/precompile.h"
@@ -82,8 +83,9 @@ static int
 in_process(const struct images *m, const char *target, const char *folder, unsigned jobs)
 {
     fflush(NULL);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (!pid) {
+        cw_child_dies_with(parent);
         if (target ? !set_device(target) : setenv(cw_env_name(CW_ENV_TIERS), "off", 1))
             _exit(EXIT_TOOL);
         exit(fill(m, target, folder, jobs));

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "tracer/cli/driver.h"
 
+#include "impl/base/children.h"
 #include "impl/base/env.h"
 
 #include <dlfcn.h>
@@ -53,9 +54,11 @@ driver_of_system(void)
     ssize_t got;
     if (pipe2(out, O_CLOEXEC))
         return NULL;
-    pid_t pid = fork();
-    if (pid == 0)
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        cw_child_dies_with(parent);
         look(out[1]);
+    }
     close(out[1]);
     while (pid > 0 && n < sizeof path - 1 && ((got = read(out[0], path + n, sizeof path - 1 - n)) > 0 || (got < 0 && errno == EINTR)))
         n += got > 0 ? (size_t)got : 0;

@@ -6,6 +6,7 @@
  * functions in it. Refused functions, and those for other processors, are compiled with the kernel. */
 #define _GNU_SOURCE
 #include "impl/base/buf.h"
+#include "impl/base/children.h"
 #include "impl/base/file.h"
 #include "jit/builtins/precompiled.h"
 #include "jit/driver/aot.h"
@@ -316,9 +317,11 @@ make_objects(struct cwj_program *p, const struct cwj_input *in, const char *outp
     bool ok = true;
     while (*cpus || running) {
         if (*cpus && running < most) {
-            pid_t child = fork();
-            if (!child)
+            pid_t parent = getpid(), child = fork();
+            if (!child) {
+                cw_child_dies_with(parent);
                 _exit(!make_object(p, in, output, *cpus));
+            }
             ok &= child > 0;
             running += child > 0;
             cpus++;
