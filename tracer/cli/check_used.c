@@ -24,7 +24,7 @@ static int
 look(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     char start[6] = "";
-    FILE *f = type == FTW_F && !strcmp(path + ftw->base, "metadata") ? fopen(path, "re") : NULL;
+    FILE *f = type == FTW_F && S_ISREG(st->st_mode) && !strcmp(path + ftw->base, "metadata") ? fopen(path, "re") : NULL;
     has_recording |= type == FTW_F && !strcmp(path + ftw->base, "manifest.json");
     if (!f)
         return 0;
@@ -39,7 +39,7 @@ check_is_recording(const char *dir)
 {
     char path[PATH_MAX], *data = NULL;
     size_t size;
-    if (snprintf(path, sizeof path, "%s/manifest.json", dir) < (int)sizeof path && cw_file_read(path, 1u << 20, &data, &size) == CW_OK) {
+    if (snprintf(path, sizeof path, "%s/manifest.json", dir) < (int)sizeof path && cw_file_read_regular(path, 1u << 20, &data, &size) == CW_OK) {
         bool ours = memmem(data, size, "\"cudaway-trace\"", 15);
         free(data);
         return ours;

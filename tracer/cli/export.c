@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-trace export: tracks and slices of a recording, for a viewer. A process has its threads with their calls, its devices with a track
  * for each queue, and counters: memory in use, and operations that were submitted and have not ended. An arrow goes from a call to what the
- * device did for it. The file is written under a temporary name and renamed when whole. */
+ * device did for it. The file is there when it is whole. */
 #include "impl/base/file.h"
 #include "tracer/cli/cli.h"
 #include "tracer/cli/manifest.h"
@@ -295,7 +295,7 @@ static int
 export(int argc, char **argv)
 {
     const char *output = NULL, *format = NULL;
-    char temp[PATH_MAX] = "";
+    struct cw_new_file file;
     struct export x = { 0 };
     int c, code = EXIT_USAGE;
     struct cw_command_line line = { &export_command, argc, argv };
@@ -318,24 +318,22 @@ export(int argc, char **argv)
     /* Written to as it is, not replaced: /dev/stdout is a link, and may lead to a plain file. */
     struct stat st;
     bool special = output && (cw_file_is_special(output) || (!lstat(output, &st) && S_ISLNK(st.st_mode)));
-    if (special) {
-        x.w.out = fopen(output, "w");
-    } else if (output) {
-        x.w.out = snprintf(temp, sizeof temp, "%s.tmp-%d", output, (int)getpid()) < (int)sizeof temp ? fopen(temp, "w") : NULL;
-    } else {
-        x.w.out = stdout;
-    }
+    bool begun = output && !special && cw_new_file_begin(&file, output, 0644) == CW_OK;
+    int fd = begun ? dup(file.fd) : -1;
+    x.w.out = special ? fopen(output, "w") : !output ? stdout : fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!x.w.out) {
+        if (begun)
+            (void)cw_new_file_finish(&file, false);
+        if (fd >= 0)
+            close(fd);
         say("cannot write %s: %s", output, strerror(errno));
         goto finish;
     }
     enum tr_status status = write_all(&x, dir);
     if (output) {
         x.w.failed |= fclose(x.w.out) != 0;
-        if (!special && !x.w.failed && status != TR_FAILED)
-            x.w.failed = rename(temp, output) != 0;
-        if (!special && (x.w.failed || status == TR_FAILED))
-            unlink(temp);
+        if (begun)
+            x.w.failed |= cw_new_file_finish(&file, !x.w.failed && status != TR_FAILED) != CW_OK;
     }
     if (x.w.failed)
         say("cannot write %s: %s", output ? output : "the output", x.totals.nomem ? "out of memory" : strerror(errno));

@@ -270,7 +270,7 @@ kernels_load(const char *dir, struct kn_list *list)
         char *data;
         size_t size;
         if (!dot || dot == e->d_name || snprintf(path, sizeof path, "%s/modules/%s", dir, e->d_name) >= (int)sizeof path ||
-            cw_file_read(path, MAX_IMAGE, &data, &size) != CW_OK)
+            cw_file_read_regular(path, MAX_IMAGE, &data, &size) != CW_OK)
             continue;
         if (!strcmp(dot, ".ptx")) {
             kernels_scan(list, data, size);

@@ -34,9 +34,9 @@ manifest_read(const char *dir)
     size_t size;
     if (snprintf(path, sizeof path, "%s/manifest.json", dir) >= (int)sizeof path)
         return NULL;
-    cw_result r = cw_file_read(path, 1u << 20, &data, &size);
+    cw_result r = cw_file_read_regular(path, 1u << 20, &data, &size);
     if (r != CW_OK) {
-        say("%s: %s; the report goes without it", path, r == CW_ERR_NOT_FOUND ? "missing" : strerror(errno));
+        say("%s: %s; the report goes without it", path, r == CW_ERR_NOT_FOUND ? "missing" : r == CW_ERR_INVALID ? "not a regular file" : strerror(errno));
         return NULL;
     }
     cJSON *m = manifest_parse(data, size, path);

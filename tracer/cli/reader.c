@@ -5,6 +5,7 @@
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
 #include "tracer/cli/process.h"
+#include "impl/base/file.h"
 #include "impl/base/progress.h"
 #include "impl/base/temp.h"
 
@@ -353,7 +354,7 @@ static uint64_t
 count_packets(const char *path, const struct stat *st)
 {
     uint32_t head[4];
-    FILE *f = fopen(path, "re");
+    FILE *f = S_ISREG(st->st_mode) ? fopen(path, "re") : NULL;
     bool ok = f && fread(head, sizeof head, 1, f) == 1 && be32toh(head[0]) == INDEX_MAGIC && head[3];
     if (f)
         fclose(f);
@@ -367,7 +368,7 @@ visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
     if (type == FTW_F && n > 4 && !strcmp(path + n - 4, ".idx"))
         found->packets += count_packets(path, st);
     /* A repaired folder has links to the intact files. */
-    if ((type != FTW_F && type != FTW_SL) || strcmp(path + ftw->base, "metadata") || !st->st_size)
+    if ((type != FTW_F && type != FTW_SL) || strcmp(path + ftw->base, "metadata") || !st->st_size || cw_file_is_special(path))
         return 0;
     if (found->count == found->capacity) {
         unsigned cap = found->capacity ? found->capacity * 2 : 16;

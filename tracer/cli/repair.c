@@ -69,7 +69,7 @@ static bool
 inspect(const char *path, const char *name, struct damage *d)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
         if (fd >= 0)
             close(fd);
@@ -107,6 +107,16 @@ static struct {
     unsigned damaged;
 } state;
 
+/* A pipe or a device, also by a link: opening one may wait for ever. */
+static bool
+is_special(const char *path, const struct stat *st)
+{
+    struct stat target;
+    if (!S_ISLNK(st->st_mode))
+        return !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode);
+    return !stat(path, &target) && !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode);
+}
+
 /* Index files, and the manifest and dumps beside the trace, are not streams. */
 static bool
 is_stream(const char *path, const char *name)
@@ -128,6 +138,13 @@ visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
     struct damage d;
     if (*state.temp && snprintf(to, sizeof to, "%s%s", state.temp, relative) >= (int)sizeof to)
         return -1;
+    if (is_special(path, st)) {
+        if (!*state.temp) {
+            state.damaged++;
+            say("%s is not a regular file; it is left out", *relative ? relative + 1 : path);
+        }
+        return 0;
+    }
     if (type == FTW_D)
         return *state.temp && *relative && mkdir(to, 0700) ? -1 : 0;
     if (type != FTW_F || !is_stream(path, name) || !inspect(path, name, &d))
