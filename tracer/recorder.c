@@ -134,7 +134,7 @@ keep_image(const char *hash, const char *kind, const void *data, uint64_t size)
     char path[PATH_MAX];
     if (!folder || !*folder || snprintf(path, sizeof path, "%s/%s.%s", folder, hash, kind) >= (int)sizeof path || !access(path, F_OK))
         return;
-    if (cw_file_write_atomic(path, data, size, 0644) != CW_OK)
+    if (cw_file_write_atomic(path, data, size, 0600) != CW_OK)
         cw_warn("a module is missing from the recording: cannot write %s: %s", path, strerror(errno));
 }
 

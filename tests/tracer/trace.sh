@@ -562,6 +562,54 @@ kill9)
     has out 'bytesize=30000) = CUDA_SUCCESS' 1
     has r/manifest.json '"exit": { "signal": 9 }'
     ;;
+killed)
+    # At any time: the daemon goes, no file that reserves room stays.
+    group_is_gone() { [ -z "$(grep -l "^LTTNG_HOME=$dir/" /proc/[0-9]*/environ 2>/dev/null)" ] && [ -z "$(grep -lF "$dir/.cudaway-tmp-t-" /proc/[0-9]*/cmdline 2>/dev/null)" ]; }
+    export TMPDIR=$dir
+    [ ${#dir} -le 30 ] || { echo "skipped: the folder's name is too long"; exit 77; }
+    for ms in 005 010 015 020 025 030 040 050 070 100 150 250; do
+        "$TRACE" record --library "$BELOW" -q -o r$ms -- "$APP" exit 0 2>/dev/null &
+        sleep 0.$ms
+        kill -9 $! 2>/dev/null
+        wait $! 2>/dev/null
+        [ ! -e r$ms/.reserve ] || fail "after 0.$ms s: r$ms/.reserve is left"
+    done
+    want 0 record -q -o big -- "$APP" cost 20000
+    for ms in 05 10 20 40; do
+        "$TRACE" export -o x.json big &
+        sleep 0.$ms
+        kill -9 $! 2>/dev/null
+        wait $! 2>/dev/null
+        [ -z "$(ls -A | grep '^x\.json.')" ] || fail "export leaves $(ls -A | grep '^x\.json.')"
+    done
+    for _ in {1..100}; do group_is_gone && break; sleep 0.1; done
+    group_is_gone || fail "a daemon is left: $(grep -lF "$dir/.cudaway-tmp-t-" /proc/[0-9]*/cmdline)"
+    ;;
+modes)
+    # Nobody else gets in, into a folder that was there as well, whatever the umask is.
+    for mask in 0 0777; do
+        mkdir -m 755 r$mask
+        (umask $mask; record -q -o r$mask -- "$APP" fixture) || fail "umask $mask: status $?"
+        [ "$(stat -c %a r$mask/trace r$mask/modules r$mask/manifest.json r$mask/modules/*.ptx | tr '\n' ' ')" = "700 700 600 600 " ] || fail "umask $mask: $(find r$mask -printf '%m %p ')"
+    done
+    # The program has the umask that it would have.
+    want 0 record -q -o mask -- sh -c umask
+    [ "$(cat out)" = "$(sh -c umask)" ] || fail "the program's umask is $(cat out)"
+    ;;
+pipes)
+    # In place of files of a recording: nothing waits.
+    want 0 record -q -o r -- "$APP" fixture
+    for file in manifest.json modules/x.ptx $(cd r && find trace -type f); do
+        rm -rf p
+        cp -r r p
+        rm -f p/$file
+        mkfifo p/$file
+        for what in show report check; do
+            timeout 60 "$TRACE" $what p >out 2>err
+            [ $? -le 2 ] || fail "$what waits for $file"
+        done
+    done
+    ;;
 exit)
     for code in 0 1 7 125 255; do want $code record -q -o r$code -- "$APP" exit $code; done
     want 0 record -q -o args -- sh -c 'test "$1" = "a b"' sh 'a b'

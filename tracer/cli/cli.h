@@ -24,8 +24,6 @@ extern const struct cw_program trace_program, record_command, show_command, repo
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- files (util.c) ---- */
-/* Remove a folder and all in it; symbolic links are not followed. */
-void remove_tree(const char *path);
 /* Folder of this executable (malloc'd), NULL when it cannot be found. */
 char *own_dir(void);
 /* A program of the given name: beside this one (a bundle), in ../libexec/cudaway, or in PATH. malloc'd or NULL. */
@@ -45,6 +43,8 @@ bool parse_number(const char *s, uint64_t max, uint64_t *out);
 /* ---- the private session daemon (lttng.c) ---- */
 struct lttng {
     char  home[64];          /* private folder: LTTNG_HOME of daemon, commands and application */
+    pid_t guard;             /* the process that ends the daemon should this one be killed */
+    int   guarded;           /* the end of its pipe that is open for as long as this process lives */
     char  log[96];           /* what the daemon printed */
     char *sessiond, *consumerd;
     pid_t pid;               /* the daemon, 0 when none */

@@ -4,9 +4,11 @@
  * Every recording gets a private daemon, independent of one that runs already. An ordinary user's daemon keeps all its files
  * below LTTNG_HOME. Root's daemon always uses /run/lttng: it gets a mount namespace in which that folder is private; the
  * application finds the daemon by LTTNG_HOME in both cases. The folder is in /tmp and its name short, because socket paths are
- * limited to 108 bytes. The daemon ends when this process does. */
+ * limited to 108 bytes. The daemon ends when this process does: a guard, a third process, sees to it. */
 #define _GNU_SOURCE
 #include "tracer/cli/cli.h"
+#include "impl/base/children.h"
+#include "impl/base/file.h"
 #include "impl/base/temp.h"
 
 #include <errno.h>
@@ -21,6 +23,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,15 +98,59 @@ schema_folder(void)
     return folder;
 }
 
+/* In the guard's process: wait until the process that records is gone, however it ended, then end the daemon and its helpers. A signal on the parent's death would
+ * not do: the daemon forks, and early it loses a signal. The daemon's PID, the number of its group as well, comes through the pipe. */
+static void
+guard(int from, const char *home)
+{
+    pid_t daemon = 0;
+    int null = open("/dev/null", O_RDWR);
+    setsid();
+    if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(from, 0) < 0 || chdir("/"))
+        _exit(1);
+    (void)syscall(SYS_close_range, 3, ~0u, 0);
+    (void)prctl(PR_SET_NAME, "cudaway-guard");
+    ssize_t got = read(0, &daemon, sizeof daemon);
+    for (char c; got == sizeof daemon && read(0, &c, 1) > 0;)
+        ;
+    if (got == sizeof daemon) {
+        kill(daemon, SIGTERM);
+        for (unsigned i = 0; i < 30 && !kill(-daemon, 0); i++)
+            nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+        kill(-daemon, SIGKILL);
+    }
+    cw_remove_tree(home);
+    _exit(0);
+}
+
+static bool
+start_guard(struct lttng *l)
+{
+    int p[2];
+    if (pipe2(p, O_CLOEXEC))
+        return false;
+    pid_t pid = fork();
+    if (pid == 0)
+        guard(p[0], l->home);
+    close(p[0]);
+    if (pid < 0) {
+        close(p[1]);
+        return false;
+    }
+    l->guard = pid;
+    l->guarded = p[1];
+    return true;
+}
+
 static void
 exec_daemon(struct lttng *l, pid_t parent, int status_fd)
 {
     char *schema = schema_folder(), *nap = find_library("trace/libcudaway-nap.so");
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(1);
+    pid_t self = getpid();
     /* Its own process group: an interrupt from the terminal is for the application. */
     setpgid(0, 0);
+    if (write(l->guarded, &self, sizeof self) != sizeof self || getppid() != parent)
+        _exit(1);
     char own = geteuid() == 0 && private_mounts(l);
     if (write(status_fd, &own, 1) != 1)
         _exit(1);
@@ -199,7 +246,7 @@ lttng_start(struct lttng *l)
     mkdir(path, 0700);
     snprintf(l->log, sizeof l->log, "%s/log", l->home);
     int status[2];
-    if (pipe2(status, O_CLOEXEC)) {
+    if (!start_guard(l) || pipe2(status, O_CLOEXEC)) {
         say("cannot start lttng-sessiond: %s", strerror(errno));
         return false;
     }
@@ -247,8 +294,9 @@ control(struct lttng *l, work_fn *work, const struct lttng_order *order, char *t
         say("cannot talk to lttng-sessiond: %s", strerror(errno));
         return false;
     }
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        cw_child_dies_with(parent);
         const char *step = "entering the daemon's mount namespace";
         setpgid(0, 0);
         setenv("LTTNG_HOME", l->home, 1);
@@ -482,6 +530,15 @@ lttng_finish(struct lttng *l)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         kill_children(l->pid);
         kill(l->pid, SIGKILL);
+    }
+    if (l->guard) {
+        kill(l->guard, SIGKILL);
+        close(l->guarded);
+        while (waitpid(l->guard, NULL, 0) < 0 && errno == EINTR)
+            ;
+        l->guard = 0;
+    }
+    if (l->pid) {
         for (int i = 0; i < 1000; i++) {
             pid_t got = waitpid(-1, NULL, WNOHANG);
             if (got < 0 && errno == ECHILD)

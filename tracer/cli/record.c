@@ -93,23 +93,22 @@ choose_flight(struct record *r)
     return true;
 }
 
-/* A file that is deleted when the disk is nearly full, so that the buffers, the trace's metadata and the manifest can be
- * written even if another program fills the disk. */
+/* A file that goes when the disk is nearly full, so that the buffers, the trace's metadata and the manifest can be written even if another program
+ * fills the disk. It has no name: nothing of it stays when this process is killed. */
 void
-record_ballast(const struct record *r, bool keep)
+record_ballast(struct record *r, bool keep)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/.reserve", r->dir);
-    if (!keep) {
+    if (r->ballast >= 0)
+        close(r->ballast);
+    r->ballast = keep ? open(r->dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    if (keep && r->ballast < 0) {       /* a file system that cannot: NFS */
+        snprintf(path, sizeof path, "%s/.reserve", r->dir);
+        r->ballast = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         unlink(path);
-        return;
     }
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return;
-    if (posix_fallocate(fd, 0, BALLAST))
-        unlink(path);
-    close(fd);
+    if (r->ballast >= 0 && posix_fallocate(r->ballast, 0, BALLAST))
+        record_ballast(r, false);
 }
 
 static bool
@@ -395,6 +394,7 @@ spawn(struct record *r, const sigset_t *mask)
     pid_t pid = fork();
     if (pid == 0) {
         sigprocmask(SIG_SETMASK, mask, NULL);
+        umask(r->mask);
         int e = 0;
         if (set_environment(r)) {
             execvp(r->command[0], r->command);
@@ -457,7 +457,12 @@ start_session(struct record *r)
     char path[PATH_MAX];
     struct lttng_order order = { .output = r->url ? r->url : path, .subbuf_size = r->subbuf_size, .subbufs = r->subbufs, .flight = r->flight,
                                  .driver = r->first };
+    /* The daemon would let its group in. */
     snprintf(path, sizeof path, "%s/trace", r->dir);
+    if (!r->url && mkdir(path, 0700)) {
+        say("cannot make the folder %s: %s", path, strerror(errno));
+        return false;
+    }
     order.functions = choose_functions(r, &order.count);
     if ((r->functions || r->only_kernels) && !order.count) {
         say(order.functions ? "--function %s matches no function: names are like cuMemAlloc_v2 and cudaMalloc" : "out of memory", r->functions ? r->functions : "");
@@ -496,6 +501,7 @@ run(struct record *r)
         sigaddset(&set, passed[i]);
     sigprocmask(SIG_BLOCK, &set, &old);
     signal(SIGCHLD, SIG_DFL);      /* an ignored SIGCHLD, inherited, would lose the exit status */
+    r->mask = umask(077);
     if (!make_folder(r))
         goto finish;
     r->started = record_now();
@@ -509,7 +515,7 @@ run(struct record *r)
         }
     }
     snprintf(path, sizeof path, "%s/modules", r->dir);
-    if (mkdir(path, 0777)) {
+    if (mkdir(path, 0700)) {
         say("cannot make the folder %s: %s", path, strerror(errno));
         goto fail;
     }
@@ -556,7 +562,7 @@ fail:
     if (r->dir) {          /* nothing was recorded: leave nothing */
         record_ballast(r, false);
         snprintf(path, sizeof path, "%s/trace", r->dir);
-        remove_tree(path);
+        cw_remove_tree(path);
         snprintf(path, sizeof path, "%s/dumps", r->dir);
         rmdir(path);
         snprintf(path, sizeof path, "%s/modules", r->dir);
@@ -618,7 +624,7 @@ enum { OPT_DEVICE = 256, OPT_LIBRARY, OPT_DUMP, OPT_LIMIT, OPT_DEVICE_TIME, OPT_
 static int
 record(int argc, char **argv)
 {
-    struct record r = { .control = -1 };
+    struct record r = { .control = -1, .ballast = -1 };
     uint64_t after;
     int c;
     struct cw_command_line line = { &record_command, argc, argv };

@@ -34,6 +34,8 @@ struct record {
     char        note[512];        /* "" for none; several with "; " between them */
     int         control;          /* the socket (control.h) */
     bool        over;             /* nothing is recorded any more */
+    int         ballast;          /* record_ballast's file, which has no name; -1: none */
+    mode_t      mask;             /* the umask that the application gets; ours keeps everything to this user */
     struct snapshot snapshots[MAX_SNAPSHOTS];
     unsigned    snapshot_count;
     uint64_t    size;             /* bytes of the folder, when it was last asked */
@@ -45,7 +47,7 @@ struct record {
 int64_t record_now(void);
 uint64_t record_disk_free(const char *dir);
 /* The file that keeps some room on the disk. */
-void record_ballast(const struct record *r, bool keep);
+void record_ballast(struct record *r, bool keep);
 bool record_write_manifest(struct record *r);
 
 /* ---- supervise.c ---- */

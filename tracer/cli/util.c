@@ -26,19 +26,6 @@ say(const char *fmt, ...)
     fprintf(stderr, "cudaway-trace: %s\n", line);
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    remove(path);
-    return 0;
-}
-
-void
-remove_tree(const char *path)
-{
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 char *
 own_dir(void)
 {
