@@ -88,8 +88,8 @@ init_once(void)
 {
     const char *file = cw_env_get(CW_ENV_LOG_FILE);
     if (file && *file) {
-        int fd = cw_fd_keep(open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-        if (fd >= 0 && cw_fd_file(fd, &out_file))
+        int fd = cw_fd_keep(open(file, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666));        /* a pipe without a reader: ENXIO */
+        if (fd >= 0 && !fcntl(fd, F_SETFL, O_APPEND) && cw_fd_file(fd, &out_file))
             out_fd = fd;
         else
             complain("cudaway: warning: CUDAWAY_LOG_FILE=%s: %s; logging to standard error\n", file, strerror(errno));

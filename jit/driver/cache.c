@@ -260,10 +260,10 @@ cwj_cache_put(const uint8_t key[32], const struct cwh_code_info *info, const voi
     if (cache.usable && bytes <= cache.limit) {
         if (!cache.measured || cache.used + bytes > cache.limit)
             measure_and_evict(cache.limit - bytes);
-        if (!write_entry(path, data, sizeof h + size))
-            warn_once("cannot write to the cache folder", cache.dir, errno);
-        else
+        if (write_entry(path, data, sizeof h + size))
             cache.used += bytes;
+        else if (errno != EISDIR)       /* a folder has the entry's name: the others can be written */
+            warn_once("cannot write to the cache folder", cache.dir, errno);
     }
     pthread_mutex_unlock(&cache.lock);
     free(data);

@@ -3,6 +3,7 @@
  * CUDAWAY_DEVICE=gfxemu:ARCH or CUDAWAY_GFXEMU_ARCH. A kernel's fault ends the context, as on a device: it is reported in the log
  * once, and by every later call that waits. With CUDAWAY_GFXEMU_STATS=FILE each launch appends a line of counts to FILE. */
 #define _GNU_SOURCE
+#include "impl/base/buf.h"
 #include "impl/base/env.h"
 #include "impl/base/fault.h"
 #include "impl/base/file.h"
@@ -38,9 +39,9 @@ static struct {
     const struct gfx_target *target;
     struct gfx_queue *_Atomic null_stream;
     _Atomic int error;                  /* sticky */
-    FILE *stats;
+    int stats;                          /* -1: none are asked for */
     pthread_mutex_t lock;               /* stats, blocks */
-} g = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
+} g = { .stats = -1, .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct ihipModule_t {
     struct gfx_object *object;
@@ -79,7 +80,7 @@ setup(void)
         cw_error("gfxemu: no processor '%s'; there are%s", arch, known);
         return;
     }
-    if (stats && !(g.stats = fdopen(cw_fd_keep(open(stats, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)), "a")))
+    if (stats && (g.stats = cw_fd_keep(open(stats, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666))) < 0)     /* a pipe without a reader: ENXIO */
         cw_error("gfxemu: cannot write %s", stats);
 }
 
@@ -797,21 +798,25 @@ write_counts(const struct gfx_launch *l)
     static const char *const class[] = { "salu", "smem", "valu", "trans", "matrix", "vmem", "flat", "lds", "scratch", "branch", "other" };
     const struct gfx_counts *c = &l->counts;
     uint64_t total = 0;
-    pthread_mutex_lock(&g.lock);
+    struct cw_buf b;
+    cw_buf_init(&b);
     for (int k = 0; k < GFX_C_COUNT; k++)
         total += c->insns[k];
-    fprintf(g.stats, "{\"kernel\":\"%s\",\"arch\":\"%s\",\"waves\":%llu,\"instructions\":%llu", l->kernel->name, g.target->name,
+    cw_buf_printf(&b, "{\"kernel\":\"%s\",\"arch\":\"%s\",\"waves\":%llu,\"instructions\":%llu", l->kernel->name, g.target->name,
             (unsigned long long)c->waves, (unsigned long long)total);
     for (int k = 0; k < GFX_C_COUNT; k++)
-        fprintf(g.stats, ",\"%s\":%llu", class[k], (unsigned long long)c->insns[k]);
-    fprintf(g.stats, ",\"active_lanes\":%llu,\"valu_lanes\":%llu,\"bank_conflicts\":%llu,\"lds_unwritten\":%llu,"
+        cw_buf_printf(&b, ",\"%s\":%llu", class[k], (unsigned long long)c->insns[k]);
+    cw_buf_printf(&b, ",\"active_lanes\":%llu,\"valu_lanes\":%llu,\"bank_conflicts\":%llu,\"lds_unwritten\":%llu,"
             "\"unwritten_registers\":%llu,\"misaligned\":%llu,\"vgprs\":%u,\"sgprs\":%u,"
             "\"scratch_bytes\":%u,\"lds_bytes\":%u}\n", (unsigned long long)c->active_lanes, (unsigned long long)c->valu_lanes,
             (unsigned long long)c->bank_conflicts, (unsigned long long)c->lds_unwritten,
             (unsigned long long)c->unwritten_registers, (unsigned long long)c->misaligned, l->kernel->vgprs, l->kernel->sgprs,
             l->kernel->scratch_size, l->kernel->lds_size);
-    fflush(g.stats);
+    pthread_mutex_lock(&g.lock);
+    if (!b.failed)
+        (void)cw_write_all(g.stats, b.data, b.size);
     pthread_mutex_unlock(&g.lock);
+    cw_buf_finish(&b);
 }
 
 /* The thread that runs kernels, and those that it starts, are the GPU: their name says so meanwhile. */
@@ -842,7 +847,7 @@ launch_work(void *data)
     if (*w->l.noted[NOTE_MISALIGNED])
         cw_debug("gfxemu: the first of %llu misaligned loads and stores: %s", (unsigned long long)w->l.counts.misaligned,
                  w->l.noted[NOTE_MISALIGNED]);
-    if (g.stats)
+    if (g.stats >= 0)
         write_counts(&w->l);
     free(w);
 }

@@ -310,10 +310,28 @@ dumps(void)
     CHECK_INT(suffixes, 31);
 }
 
+/* One entry's name is a folder's: that kernel is compiled each time, others are kept. */
+static void
+folder_for_entry(void)
+{
+    char dir[PATH_MAX], file[PATH_MAX];
+    set_dir("folder", dir);
+    run(false, false);
+    CHECK_INT(entries(dir, file), 1);
+    CHECK(!unlink(file) && !mkdir(file, 0700));
+    run(false, false);
+    run(false, false);
+    run(true, false);
+    run(true, true);
+    CHECK(!rmdir(file));
+    run(false, false);
+    run(false, true);
+}
+
 int
 main(void)
 {
-    static void (*const cases[])(void) = { hits, code_objects, damage, eviction, turned_off, unusable, not_private, dumps };
+    static void (*const cases[])(void) = { hits, code_objects, damage, eviction, turned_off, unusable, not_private, folder_for_entry, dumps };
     strcpy(root, "/tmp/cudaway-cache-test-XXXXXX");
     if (!mkdtemp(root))
         return 1;
