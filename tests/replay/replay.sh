@@ -126,6 +126,14 @@ errors)
     # A folder that cannot be written and a full disk: the program goes on.
     CUDAWAY_DUMP_DIR=/proc/none LD_LIBRARY_PATH=$TRACE_DIR "$APP" add 2>"$dir/err" || fail "the program stopped"
     grep -q "cannot be written" "$dir/err" || fail "nothing is said: $(cat "$dir/err")"
+    # A pipe that nobody reads, for what is written besides.
+    mkfifo "$dir/pipe"
+    CUDAWAY_LOG_FILE=$dir/pipe LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=host timeout 60 "$APP" add 2>"$dir/err" || fail "CUDAWAY_LOG_FILE: the program stopped"
+    grep -q "CUDAWAY_LOG_FILE=$dir/pipe: " "$dir/err" || [ ! -s "$dir/err" ] || fail "CUDAWAY_LOG_FILE: $(cat "$dir/err")"
+    if [ -e "$TRACE_DIR/../libcudaway-gfxemu.so" ]; then
+        CUDAWAY_GFXEMU_STATS=$dir/pipe LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=gfxemu:gfx1100 timeout 60 "$APP" add 2>"$dir/err" || fail "CUDAWAY_GFXEMU_STATS: the program stopped"
+        grep -q "cannot write $dir/pipe" "$dir/err" || fail "CUDAWAY_GFXEMU_STATS: $(cat "$dir/err")"
+    fi
     # A folder whose name leaves no room for a dump's.
     for n in 3936 4000 4094 4095; do
         long=$dir
