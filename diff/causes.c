@@ -132,6 +132,7 @@ run(const struct causes *c, const char *const *options, const char *dump, struct
         unsigned count = 4;
         while (*options)
             args[count++] = *options++;
+        args[count++] = "--";
         args[count] = dump;
         execv(c->replay, (char **)(uintptr_t)args);
         _exit(127);

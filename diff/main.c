@@ -623,7 +623,7 @@ locate(const struct diff *d)
         signal(SIGINT, SIG_DFL);
         signal(SIGQUIT, SIG_DFL);
         dup2(STDERR_FILENO, STDOUT_FILENO);
-        execl(d->subject.replay, d->subject.replay, "--trust", "--locate", "--on", d->subject.device, "--against", d->reference, "--ulp", ulp, d->first, (char *)NULL);
+        execl(d->subject.replay, d->subject.replay, "--trust", "--locate", "--on", d->subject.device, "--against", d->reference, "--ulp", ulp, "--", d->first, (char *)NULL);
         _exit(127);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)

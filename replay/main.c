@@ -46,15 +46,16 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 
 struct options {
     const char *on, *output, *file, *where, *reproducer, *against, *against_module, *tolerance, *html, *source;
-    bool check, info, serve, locate, explain, reduce, step, json, trust, results, picture, bounds;
+    bool check, info, serve, locate, explain, reduce, step, json, trust, results, picture, bounds, one;
     struct cwd_tolerances tolerances;
     const char *confined;                   /* the folder for temporary files of a confined process */
     uint32_t repeat, ulp, attempt, seconds, record_size;
     unsigned checks;                        /* enum cwc_what */
     const char *first[CWD_FIRST];
+    char **given;                           /* the options as they were understood, up to NULL, for processes that this one executes (remember) */
 };
 
-enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS, FIRST };
+enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS, FIRST, ONE };
 static const struct cw_program program = {
     .name = "cudaway-replay",
     .summary = "run the kernel launch of a dump again",
@@ -97,6 +98,7 @@ static const struct cw_program program = {
         { PICTURE, "picture" },             /* internal: of --html */
         { FIRST, "first", "VARIANT" },      /* internal: cudaway-diff; of --explain */
         { CONFINED, "confined", "DIR" },    /* internal: see try_again */
+        { ONE, "one" },                     /* internal: of many dumps, one, which is no folder */
         { 0 },
     },
     .exits = (const struct cw_exit[]){ { "0", "the launch ran (--check: with the recorded results)" }, { "1", "results differ, or a check found something" }, { "2", "trouble" },
@@ -118,6 +120,22 @@ trouble(const char *fmt, ...)
     return TROUBLE;
 }
 
+/* Not as they were typed, which may be abbreviated or behind the dump. --json and --html are the business of the process that they were given to, --attempt and
+ * --confined are given anew. */
+static bool
+remember(struct options *o, int id, const char *value)
+{
+    const struct cw_option *x = program.options;
+    size_t n = 0;
+    if (id == JSON || id == HTML || id == ATTEMPT || id == CONFINED)
+        return true;
+    while (x->id && x->id != id)
+        x++;
+    while (o->given[n])
+        n++;
+    return !x->id || asprintf(&o->given[n], "--%s%s%s", x->name, x->value ? "=" : "", x->value ? value : "") > 0;
+}
+
 /* Start over with another layout of the address space: first the fixed one, then random ones. */
 static void
 try_again(const struct options *o, char **argv)
@@ -128,20 +146,12 @@ try_again(const struct options *o, char **argv)
     bool fix = o->attempt == 0;
     personality(fix ? (unsigned long)persona | ADDR_NO_RANDOMIZE : (unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
     char *option, *confined = NULL;
-    size_t n = 0, skip = argv[1] && !strncmp(argv[1], "--attempt=", 10) ? o->confined ? 3 : 2 : 1;
-    while (argv[n])
-        n++;
-    char **args = calloc(n + 3, sizeof *args);
-    if (!args || asprintf(&option, "--attempt=%u", o->attempt + 1) < 0 || (o->confined && asprintf(&confined, "--confined=%s", o->confined) < 0))
+    if (asprintf(&option, "--attempt=%u", o->attempt + 1) < 0 || (o->confined && asprintf(&confined, "--confined=%s", o->confined) < 0))
         return;
-    size_t at = 0;
-    args[at++] = argv[0];
-    args[at++] = option;
-    if (confined)
-        args[at++] = confined;
-    memcpy(args + at, argv + skip, (n - skip) * sizeof *args);
+    char **args = cwd_arguments(argv[0], (const char *const[]){ option, confined, NULL }, o->given, o->file);
     fflush(NULL);
-    execv("/proc/self/exe", args);
+    if (args)
+        execv("/proc/self/exe", args);
 }
 
 static int
@@ -475,25 +485,24 @@ number(const char *s, uint32_t max, uint32_t *out)
     return true;
 }
 
-/* The dump "-", the last of the arguments: again with a file in its place. */
+/* The dump "-": again with a file in its place. */
 static int
-from_input(char **argv)
+from_input(const struct options *o, const char *self)
 {
     char folder[PATH_MAX], path[PATH_MAX];
     const char *why;
-    int status = 0, last = 1;
+    int status = 0;
     if (!cwd_take_input(folder, sizeof folder, path, sizeof path, &why)) {
         cw_temp_remove(folder);
         return trouble("standard input: %s", why);
     }
-    while (argv[last + 1])
-        last++;
-    argv[last] = path;
     fflush(NULL);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         cw_child_dies_with(parent);
-        execv("/proc/self/exe", argv);
+        char **args = cwd_arguments(self, (const char *const[]){ NULL }, o->given, path);
+        if (args)
+            execv("/proc/self/exe", args);
         _exit(TROUBLE);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -507,7 +516,12 @@ main(int argc, char **argv)
 {
     struct options o = { 0 };
     struct cw_command_line line = { &program, argc, argv };
+    o.given = calloc((size_t)argc + 1, sizeof *o.given);        /* an option is at least one argument */
+    if (!o.given)
+        return trouble("out of memory");
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
+        if (!remember(&o, c, optarg))
+            return trouble("out of memory");
         switch (c) {
         case ON:     o.on = optarg; break;
         case CHECK:  o.check = true; break;
@@ -544,6 +558,7 @@ main(int argc, char **argv)
         case BOUNDS: o.bounds = true; break;
         case RESULTS: o.results = true; break;      /* internal: of many dumps */
         case REPRODUCER: o.reproducer = optarg; break;
+        case ONE:    o.one = true; break;           /* internal: of many dumps */
         case TRUST:  o.trust = true; break;
         case CONFINED: o.confined = optarg; break;  /* internal: see try_again */
         case AGAINST: o.against = optarg; break;
@@ -582,12 +597,12 @@ main(int argc, char **argv)
         return cw_usage_error(&program, "--tolerance and --bounds belong to --check");
     if (o.html && !o.check)
         return cw_usage_error(&program, "--html belongs to --check");
-    if ((o.json && !o.step) || o.html || optind + 1 != argc || cwd_is_folder(argv[optind])) {
-        const struct cwd_many m = { argv, optind, o.json, o.check || o.explain, o.html };
+    if (!o.one && ((o.json && !o.step) || o.html || optind + 1 != argc || cwd_is_folder(argv[optind]))) {
+        const struct cwd_many m = { argv[0], o.given, argv + optind, o.json, o.check || o.explain, o.html };
         return o.output || o.reproducer ? cw_usage_error(&program, "--output and --reproducer take one dump") : cwd_many(&m);
     }
     if (!strcmp(argv[optind], "-"))
-        return from_input(argv);
+        return from_input(&o, argv[0]);
     o.file = argv[optind];
     if (!o.locate && !o.reduce && (o.against || o.against_module))
         return cw_usage_error(&program, "--against and --against-module belong to --locate and --reduce");

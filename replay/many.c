@@ -95,25 +95,25 @@ keep_line(struct said *s, const char *line)
         snprintf(s->line, sizeof s->line, "%s", strncmp(line, "cudaway-replay: ", 16) ? line : line + 16);
 }
 
-/* The options as they are, but for those that are this process's part. */
-static char **
-arguments(const struct cwd_many *m, const char *dump)
+char **
+cwd_arguments(const char *self, const char *const *internal, char *const *options, const char *dump)
 {
-    char **args = calloc((size_t)m->first + 4, sizeof *args);
-    int n = 0;
-    for (int i = 0; args && i < m->first; i++) {
-        if (!strcmp(m->argv[i], "--html"))
-            i++;
-        else if (strcmp(m->argv[i], "--json") && strcmp(m->argv[i], "--") && strncmp(m->argv[i], "--html=", 7))
-            args[n++] = m->argv[i];
-        if (!i && m->compares)
-            args[n++] = (char *)(uintptr_t)"--results";
-        if (!i && m->html)
-            args[n++] = (char *)(uintptr_t)"--picture";
-    }
-    if (args)
-        args[n] = (char *)(uintptr_t)dump;
-    return args;
+    size_t n = 0, count = 4;
+    for (size_t i = 0; internal[i]; i++)
+        count++;
+    for (size_t i = 0; options[i]; i++)
+        count++;
+    const char **args = calloc(count, sizeof *args);
+    if (!args)
+        return NULL;
+    args[n++] = self;
+    while (*internal)
+        args[n++] = *internal++;
+    while (*options)
+        args[n++] = *options++;
+    args[n++] = "--";
+    args[n] = dump;
+    return (char **)(uintptr_t)args;
 }
 
 static void
@@ -128,7 +128,13 @@ run(const struct cwd_many *m, const char *dump, struct said *s)
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         cw_child_dies_with(parent);
-        char **args = arguments(m, dump);
+        const char *internal[4] = { "--one" };
+        unsigned n = 1;
+        if (m->compares)
+            internal[n++] = "--results";
+        if (m->html)
+            internal[n++] = "--picture";
+        char **args = cwd_arguments(m->self, internal, m->options, dump);
         dup2(to[1], STDOUT_FILENO);
         dup2(to[1], STDERR_FILENO);
         if (args)
@@ -211,7 +217,7 @@ cwd_many(const struct cwd_many *m)
     struct cwd_results results = { 0 };
     int worst = 0, width = 4;
     uint64_t differ = 0;
-    for (char **a = m->argv + m->first; *a; a++)
+    for (char **a = m->dumps; *a; a++)
         if (!(cwd_is_folder(*a) ? add_folder(&l, *a) : add(&l, strdup(*a))))
             worst = TROUBLE;
     struct said *said = calloc(l.count + 1, sizeof *said);

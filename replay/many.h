@@ -7,13 +7,17 @@
 #include <stddef.h>
 
 struct cwd_many {
-    char **argv;                        /* options argv[1 .. first - 1], then dumps and folders up to NULL */
-    int first;
+    const char *self;                   /* argv[0] */
+    char *const *options;               /* for each dump, up to NULL: without --json and --html */
+    char **dumps;                       /* and folders, up to NULL */
     bool json, compares;                /* --check or --explain: results are grouped by kernel and cause */
     const char *html;                   /* page to write, or NULL */
 };
 
-/* Run this program with the options, without --json and --html, once for each dump; of a folder for each *.cwdump in it, in the order of names. Prints a table, or JSON.
+/* A command line of this program, up to NULL: options that only its processes give each other, those that the user gave, and the dump, whose name may look like
+ * an option. The caller frees the array, not its strings; NULL: no memory. */
+char **cwd_arguments(const char *self, const char *const *internal, char *const *options, const char *dump);
+/* Run this program with the options once for each dump; of a folder for each *.cwdump in it, in the order of names. Prints a table, or JSON.
  * Returns the largest exit status; 2 also where there is no dump. */
 int cwd_many(const struct cwd_many *m);
 bool cwd_is_folder(const char *path);

@@ -165,9 +165,9 @@ child(const struct cwl_side *s, const char *on, unsigned cpu_seconds, const char
     if (s->env && putenv((char *)(uintptr_t)s->env))
         _exit(2);
     if (on)
-        execl(self, self, "--trust", "--on", on, "--where", where, "--output", out, in, (char *)NULL);
+        execl(self, self, "--trust", "--on", on, "--where", where, "--output", out, "--", in, (char *)NULL);
     else
-        execl(self, self, "--trust", "--where", where, "--output", out, in, (char *)NULL);
+        execl(self, self, "--trust", "--where", where, "--output", out, "--", in, (char *)NULL);
     _exit(2);
 }
 

@@ -30,6 +30,20 @@ assert [x["status"] for x in a] == [0, 0, 1] and a[2]["dump"] == "wrong.cwdump" 
 mkdir piped && cp here/0001-* piped && mkfifo piped/pipe.cwdump
 timeout 300 "$REPLAY" --check piped >out 2>&1
 [ $? = 2 ] && grep -q 'piped/pipe.cwdump: not a regular file' out && grep -q '^     0  piped/0001-' out || fail "a pipe in a folder"
+# Names that look like options; options that are abbreviated, or behind the dump. A process that ran itself again and again would do so in a namespace that ends.
+mkdir ./-folder && cp wrong.cwdump ./-o.cwdump && cp wrong.cwdump ./-folder/--json.cwdump
+"$REPLAY" --check -- -o.cwdump >out 2>&1
+[ $? = 1 ] && grep -q "fault_constant on .*: the results differ" out || fail "-o.cwdump"
+"$REPLAY" --check -- -o.cwdump -folder >out 2>&1
+[ $? = 1 ] && grep -q '^     1  -o.cwdump  ' out && grep -q '^     1  -folder/--json.cwdump  .*the results differ' out || fail "-folder"
+"$REPLAY" --locate --against host:O0 -- -o.cwdump >out 2>&1
+[ $? = 0 ] && grep -q "the results are the same on" out || fail "--locate -- -o.cwdump"
+if unshare -r -p -f --kill-child --mount-proc true 2>/dev/null; then
+    timeout 20 unshare -r -p -f --kill-child --mount-proc "$REPLAY" wrong.cwdump --js --che >out 2>&1
+    [ $? = 1 ] && python3 -c 'import json; a, = json.load(open("out"))["dumps"]; assert a["status"] == 1 and "differ" in a["says"], a' || fail "--js --che"
+    timeout 20 unshare -r -p -f --kill-child --mount-proc "$REPLAY" --check --htm=page.html wrong.cwdump >out 2>&1
+    [ $? = 1 ] && grep -q '^     1  wrong.cwdump  .*the results differ' out && grep -q "</html>" page.html || fail "--htm"
+fi
 mkdir -p "$dir/$(printf 'long%.0s' {1..40})"
 TMPDIR=$dir/$(printf 'long%.0s' {1..40}) "$REPLAY" --explain - <wrong.cwdump >out 2>&1
 [ $? = 3 ] && grep -q "^cause: translation fault" out || fail "a folder for temporary files with a long name"
