@@ -344,7 +344,7 @@ copy(int from, int to)
 
 /* What the child wrote as `name` becomes the file that was asked for. What the child left there is not trusted: a link is not followed. */
 static bool
-move_output(const char *folder, const char *name, const char *to)
+move_output(const char *folder, const char *name, const char *to, unsigned mode)
 {
     char path[PATH_MAX + 16];
     struct cw_new_file out;
@@ -353,7 +353,7 @@ move_output(const char *folder, const char *name, const char *to)
     int from = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (from < 0 && errno == ENOENT)
         return true;
-    bool ok = from >= 0 && !fstat(from, &st) && S_ISREG(st.st_mode) && cw_new_file_begin(&out, to, st.st_mode & 0644) == CW_OK;
+    bool ok = from >= 0 && !fstat(from, &st) && S_ISREG(st.st_mode) && cw_new_file_begin(&out, to, mode) == CW_OK;
     if (ok) {
         ok = copy(from, out.fd);
         ok = cw_new_file_finish(&out, ok) == CW_OK && ok;
@@ -462,9 +462,9 @@ in_confined_child(struct options *o, char *folder, size_t size)
     int result = child < 0 ? trouble("fork: %s", strerror(errno)) : -1;
     if (!cw_children_end())
         return trouble("%s: processes that it started do not end; what it wrote is in %s", o->file, folder);
-    if (child > 0 && !ended && o->output && !move_output(folder, OUTPUT, o->output))
+    if (child > 0 && !ended && o->output && !move_output(folder, OUTPUT, o->output, o->reduce ? 0644 : 0600))
         result = trouble("cannot write %s: %s", o->output, strerror(errno));
-    if (child > 0 && !ended && o->reproducer && !move_output(folder, PROGRAM, o->reproducer))
+    if (child > 0 && !ended && o->reproducer && !move_output(folder, PROGRAM, o->reproducer, 0644))
         result = trouble("cannot write %s: %s", o->reproducer, strerror(errno));
     cw_temp_remove(folder);
     sigprocmask(SIG_SETMASK, &was, NULL);

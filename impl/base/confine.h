@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Takes from a process what it does not need, before it runs code that others wrote (docs/security.md): Landlock the files, a seccomp filter system
- * calls. It holds for the process, its threads, its children and what they execute, and cannot be taken back. */
+ * calls. Descriptors from 3 on that came through exec are closed. It holds for the process, its threads, its children and what they execute, and cannot be taken back. */
 #ifndef CW_CONFINE_H
 #define CW_CONFINE_H
 
@@ -13,7 +13,8 @@ struct cw_confine_error {
     char text[256];
 };
 
-/* A program that goes on: it reads the system's files and some others, computes, starts threads and copies of itself. No network, no other processes. */
+/* A program that goes on: it reads the system's files and some others, computes, starts threads and copies of itself. No network, no other processes. With `nvidia`
+ * it makes any call but those that are known to reach others; without, only those that it needs. */
 struct cw_confinement {
     const char *const *read;        /* files and folders to be read besides the system's and our own; NULL-terminated, entries may be missing */
     const char *temp;               /* the one folder that may be written to */

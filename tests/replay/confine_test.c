@@ -11,13 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int failures;
@@ -31,6 +36,7 @@ static int failures;
 #define REFUSED(call) EXPECT((call) == -1 && (errno == EACCES || errno == EPERM || errno == EXDEV))
 
 static char given[4200], secret[4200], temp[4200], inside[4300], outside[4300];
+static int inherited, own;              /* descriptors as a shell's `7<file` leaves them, and as this program opens its own */
 
 static void
 write_text(const char *path, const char *text)
@@ -88,10 +94,74 @@ processes(void)
 #endif
     REFUSED(socket(AF_INET, SOCK_STREAM, 0));
     REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+    REFUSED(socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){ 0 }));
+    REFUSED(sendto(STDIN_FILENO, "x", 1, 0, NULL, 0));
+    REFUSED(setsid());
+    REFUSED(truncate(given, 0));
     REFUSED(unshare(CLONE_NEWUSER));
     REFUSED(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
     REFUSED(syscall(SYS_io_uring_setup, 1, NULL));
     REFUSED(execl("/bin/true", "true", (char *)NULL));
+}
+
+/* The terminal, other processes' limits and priorities, what stands beside a file's contents, news of files, descriptors of whoever started the process. On every
+ * device. */
+static void
+others(void)
+{
+    const pid_t parent = getppid();
+    char byte = '\n';
+    struct rlimit limit;
+    struct timeval times[2] = { { 0 } };
+    struct sched_param none = { 0 };
+    cpu_set_t cpus;
+    int pair[2];
+    EXPECT(fcntl(inherited, F_GETFD) == -1 && errno == EBADF);
+    EXPECT(fcntl(own, F_GETFD) == FD_CLOEXEC);
+    REFUSED(ioctl(STDIN_FILENO, TIOCSTI, &byte));
+    REFUSED(syscall(SYS_ioctl, STDIN_FILENO, 0xffffffff00000000 | TIOCSTI, &byte));
+    REFUSED(ioctl(STDIN_FILENO, TIOCLINUX, &byte));
+    REFUSED(ioctl(STDIN_FILENO, TIOCSCTTY, 0));
+    REFUSED(open("/dev/tty", O_RDWR));
+    REFUSED(prlimit(parent, RLIMIT_NOFILE, NULL, &limit));
+    EXPECT(!prlimit(0, RLIMIT_NOFILE, NULL, &limit) && !setrlimit(RLIMIT_NOFILE, &limit));
+    REFUSED(setpriority(PRIO_PROCESS, (id_t)parent, 19));
+    REFUSED(setpriority(PRIO_PGRP, 0, 19));
+    EXPECT(!setpriority(PRIO_PROCESS, 0, 19));
+    EXPECT(!sched_getaffinity(parent, sizeof cpus, &cpus) && !sched_setaffinity(0, sizeof cpus, &cpus));
+    REFUSED(sched_setaffinity(parent, sizeof cpus, &cpus));
+    REFUSED(sched_setscheduler(parent, SCHED_IDLE, &none));
+    REFUSED(sched_setparam(parent, &none));
+    REFUSED(syscall(SYS_sched_setattr, parent, &none, 0));
+    REFUSED(syscall(SYS_ioprio_set, 1, parent, 3 << 13));
+    REFUSED(syscall(SYS_ioprio_set, 3, 0, 3 << 13));
+    REFUSED(syscall(SYS_move_pages, parent, 0, NULL, NULL, NULL, 0));
+    REFUSED(chmod(secret, 0777));
+    REFUSED(fchmodat(AT_FDCWD, secret, 0777, 0));
+    REFUSED(syscall(452 /* fchmodat2 */, AT_FDCWD, secret, 0777, 0));
+    int fd = open(given, O_RDONLY);
+    REFUSED(fchmod(fd, 0777));
+    REFUSED(fchown(fd, getuid(), getgid()));
+    REFUSED(fsetxattr(fd, "user.x", "y", 1, 0));
+    REFUSED(fcntl(fd, F_SETOWN, parent));
+    REFUSED(fcntl(fd, F_SETLEASE, F_RDLCK));
+    EXPECT(fcntl(fd, F_GETFL) >= 0);
+    close(fd);
+    REFUSED(chown(secret, getuid(), getgid()));
+    REFUSED(lchown(secret, getuid(), getgid()));
+    REFUSED(fchownat(AT_FDCWD, secret, getuid(), getgid(), 0));
+    REFUSED(syscall(SYS_utime, secret, NULL));
+    REFUSED(utimes(secret, times));
+    REFUSED(utimensat(AT_FDCWD, secret, NULL, 0));
+    REFUSED(setxattr(secret, "user.x", "y", 1, 0));
+    REFUSED(lsetxattr(secret, "user.x", "y", 1, 0));
+    REFUSED(removexattr(secret, "user.x"));
+    REFUSED(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+    REFUSED(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    REFUSED(inotify_init1(0));
+    REFUSED(inotify_add_watch(0, "/", IN_ALL_EVENTS));
+    REFUSED(syscall(SYS_fanotify_init, 0, 0));
+    EXPECT(syscall(469 /* file_setattr */, AT_FDCWD, secret, NULL, 0, 0) == -1 && errno == ENOSYS);
 }
 
 /* The confinement is inherited, by threads and children, and ordinary work goes on. */
@@ -144,6 +214,8 @@ main(int argc, char **argv)
     write_text(given, "given");
     write_text(secret, "secret");
     const char *const read[] = { given, NULL };
+    inherited = open(secret, O_RDWR);
+    own = open(given, O_RDONLY | O_CLOEXEC);
     for (int nvidia = 0; nvidia < 2; nvidia++) {
         pid_t child = fork();
         int status = -1;
@@ -152,6 +224,7 @@ main(int argc, char **argv)
                 printf("%s\n", e.text);
                 _exit(77);
             }
+            others();
             if (nvidia) {
                 for_nvidia();
             } else {
