@@ -6,6 +6,7 @@
 #include "impl/api/cuda.h"
 #include "impl/base/file.h"
 #include "impl/base/hash.h"
+#include "impl/base/text.h"
 #include "replay/tar.h"
 
 #include <cjson/cJSON.h>
@@ -120,10 +121,8 @@ string(struct reader *r, const cJSON *o, const char *key, bool optional)
         BAD(r, "\"%s\" in the manifest is not a text; the dump is damaged", key);
         return "";
     }
-    /* Names reach terminals: no control characters. */
-    for (const unsigned char *p = (const unsigned char *)v->valuestring; *p; p++)
-        if (*p < ' ' || *p == 127)
-            BAD(r, "\"%s\" in the manifest holds control characters; the dump is damaged", key);
+    if (!cw_text_is_safe(v->valuestring, ""))      /* names reach terminals */
+        BAD(r, "\"%s\" in the manifest holds control characters, or is not UTF-8; the dump is damaged", key);
     char *s = cw_arena_strndup(&r->d->arena, v->valuestring, strlen(v->valuestring));
     if (!s)
         bad(r, CW_ERR_NOMEM, "out of memory");

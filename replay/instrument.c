@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "replay/instrument_private.h"
 
+#include "impl/base/text.h"
 #include "replay/tar.h"
 
 #include <stdarg.h>
@@ -289,6 +290,7 @@ cwi_place_text(const struct cwi_program *p, uint32_t id, const char *times, char
         snprintf(out, size, "%s:%u (%s)", file, i->in->loc_line, where);
     else
         snprintf(out, size, "%s", where);
+    cw_text_make_safe(out, "\t");
 }
 
 /* ---- what is put in ---------------------------------------------------------------------------------------------------------- */

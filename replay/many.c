@@ -7,6 +7,7 @@
 #include "impl/base/children.h"
 #include "impl/base/file.h"
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 #include "replay/dump.h"
 #include "replay/results.h"
 
@@ -149,6 +150,7 @@ run(const struct cwd_many *m, const char *dump, struct said *s)
     while (f && (n = getline(&line, &capacity, f)) > 0) {
         cw_buf_append(&s->all, line, (size_t)n);
         line[strcspn(line, "\n")] = 0;
+        cw_text_make_safe(line, "");
         keep_line(s, line);
     }
     free(line);
@@ -210,6 +212,16 @@ write_results(const struct cwd_many *m, const struct list *l, const struct said 
     return ok;
 }
 
+static void
+print_line(const char *path, int width, const struct said *s)
+{
+    char *name = strdup(path);
+    if (name)
+        cw_text_make_safe(name, "");
+    printf("%6d  %-*s  %s\n", s->status, width, name ? name : "", s->line);
+    free(name);
+}
+
 int
 cwd_many(const struct cwd_many *m)
 {
@@ -232,7 +244,7 @@ cwd_many(const struct cwd_many *m)
         differ += said[i].status != 0;
         worst = said[i].status > worst ? said[i].status : worst;
         if (!m->json)
-            printf("%6d  %-*s  %s\n", said[i].status, width, l.path[i], said[i].line);
+            print_line(l.path[i], width, &said[i]);
         fflush(stdout);
         if (m->compares)
             add_result(&results, l.path[i], &said[i]);

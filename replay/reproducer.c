@@ -63,10 +63,11 @@ write_bytes(const char *name, const uint8_t *data, uint64_t size, struct cw_buf 
     cw_buf_puts(b, n ? "\n};\n" : " 0 };\n");
 }
 
+/* What a C string literal says: quotes, backslashes and trigraphs of a name end none and begin nothing. */
 static void
-write_text(const char *name, const uint8_t *data, uint64_t size, struct cw_buf *b)
+put_literal(const uint8_t *data, uint64_t size, struct cw_buf *b)
 {
-    cw_buf_printf(b, "static const char %s[] =\n    \"", name);
+    cw_buf_puts(b, "\"");
     for (uint64_t i = 0; i < size && data[i]; i++) {
         if (data[i] == '\n')
             cw_buf_puts(b, i + 1 < size && data[i + 1] ? "\\n\"\n    \"" : "\\n");
@@ -77,7 +78,29 @@ write_text(const char *name, const uint8_t *data, uint64_t size, struct cw_buf *
         else
             cw_buf_append(b, &data[i], 1);
     }
-    cw_buf_puts(b, "\";\n");
+    cw_buf_puts(b, "\"");
+}
+
+static void
+put_name(const char *name, struct cw_buf *b)
+{
+    put_literal((const uint8_t *)name, strlen(name), b);
+}
+
+/* Nothing of it ends a comment. */
+static void
+put_comment(const char *text, struct cw_buf *b)
+{
+    for (; *text; text++)
+        cw_buf_append(b, strchr("_.$ -(),", *text) || (*text >= '0' && *text <= '9') || (*text >= 'A' && *text <= 'Z') || (*text >= 'a' && *text <= 'z') ? text : "_", 1);
+}
+
+static void
+write_text(const char *name, const uint8_t *data, uint64_t size, struct cw_buf *b)
+{
+    cw_buf_printf(b, "static const char %s[] =\n    ", name);
+    put_literal(data, size, b);
+    cw_buf_puts(b, ";\n");
 }
 
 static const char head[] =
@@ -172,8 +195,13 @@ write_buffer(const struct cwd_dump *d, uint32_t i, struct cw_buf *b, struct cw_b
         write_pointers(d, name, x->after, x->size, x->address, b);
     }
     cwd_where(d, i, where, sizeof where);
-    cw_buf_printf(table, "    { \"%s\", ", where);
-    cw_buf_printf(table, x->kind == CWD_VARIABLE ? "\"%s\"" : "NULL", x->name);
+    cw_buf_puts(table, "    { ");
+    put_name(where, table);
+    cw_buf_puts(table, ", ");
+    if (x->kind == CWD_VARIABLE)
+        put_name(x->name, table);
+    else
+        cw_buf_puts(table, "NULL");
     cw_buf_printf(table, ", %" PRIu64 ", %u, %" PRIu64 ", %" PRIu64 ", before%u, ", x->size, cwd_element_width(x), before, after, i);
     if (x->after)
         cw_buf_printf(table, "%s%u, pointers_before%u, pointers_%s%u },\n", changed ? "after" : "before", i, i, changed ? "after" : "before", i);
@@ -207,14 +235,21 @@ write_program(const struct cwd_dump *d, const char *from, const char *recorded_o
 {
     struct cw_buf table;
     cw_buf_init(&table);
-    cw_buf_printf(b, "/* Kernel %s, from %s, recorded on %s.\n * Exit status: 0 the results are the recorded ones, 1 they differ, 2 trouble.\n *     cc reproducer.c -lcuda */\n",
-                  d->kernel, from, recorded_on);
+    cw_buf_puts(b, "/* Kernel ");
+    put_comment(d->kernel, b);
+    cw_buf_puts(b, ", from ");
+    put_comment(from, b);
+    cw_buf_puts(b, ", recorded on ");
+    put_comment(recorded_on, b);
+    cw_buf_puts(b, ".\n * Exit status: 0 the results are the recorded ones, 1 they differ, 2 trouble.\n *     cc reproducer.c -lcuda */\n");
     cw_buf_puts(b, head);
     if (d->inputs[0].kind == CWD_PTX)
         write_text("module", d->inputs[0].data, d->inputs[0].size, b);
     else
         write_bytes("module", d->inputs[0].data, d->inputs[0].size, b);
-    cw_buf_printf(b, "#define KERNEL \"%s\"\n#define BUFFERS %u\n#define COMPARED %d\n\n", d->kernel, d->nbuffers, cwd_has_results(d));
+    cw_buf_puts(b, "#define KERNEL ");
+    put_name(d->kernel, b);
+    cw_buf_printf(b, "\n#define BUFFERS %u\n#define COMPARED %d\n\n", d->nbuffers, cwd_has_results(d));
     cw_buf_printf(b, "static unsigned char parameters[%u] = {", d->param_size + 1);
     for (uint32_t i = 0; i < d->param_size; i++)
         cw_buf_printf(b, "%s%u,", i % 32 ? "" : "\n    ", d->param_block[i]);

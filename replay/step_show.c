@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "replay/step_private.h"
 
+#include "impl/base/text.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,8 +20,9 @@ cws_say(struct cws_ui *u, const char *fmt, ...)
     va_start(ap, fmt);
     cw_buf_vprintf(&u->out, fmt, ap);
     va_end(ap);
-    const char *text = u->out.data ? u->out.data : "";
+    char *text = u->out.data ? u->out.data : (char[]){ "" };
     if (!u->json) {
+        cw_text_make_safe(text, "\n\t");
         puts(text);
         return;
     }

@@ -2,6 +2,8 @@
  * See buf.h. */
 #include "impl/base/buf.h"
 
+#include "impl/base/text.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,14 +88,17 @@ void
 cw_buf_json_string(struct cw_buf *b, const char *s)
 {
     cw_buf_append(b, "\"", 1);
-    for (; *s; s++) {
+    for (unsigned n; *s; s += n ? n : 1) {
         unsigned char c = (unsigned char)*s;
+        n = cw_utf8_length(s);
         if (c == '"' || c == '\\')
             cw_buf_printf(b, "\\%c", c);
         else if (c < 0x20)
             cw_buf_printf(b, "\\u%04x", c);
+        else if (n)
+            cw_buf_append(b, s, n);
         else
-            cw_buf_append(b, s, 1);
+            cw_buf_puts(b, "\xef\xbf\xbd");     /* U+FFFD: a byte of no character */
     }
     cw_buf_append(b, "\"", 1);
 }

@@ -209,6 +209,11 @@ test_lies(void)
         }
         m[i] = old;
     }
+    char *name = strstr(m, "\"kernel\":\"k\"") + 10;
+    *name = (char)0xff;
+    EXPECT(read_manifest(m, size, frame, n, 1 << 20) == CW_ERR_DAMAGED);
+    *name = 'k';
+    EXPECT(read_manifest(m, size, frame, n, 1 << 20) == CW_OK);
     for (size_t i = 0; i < size; i += 3)
         EXPECT(read_manifest(m, i, frame, n, 1 << 20) != CW_OK);
     free(m);
@@ -437,6 +442,22 @@ test_tolerance(void)
     EXPECT(cwd_compare_by(&d, &o, &t, NULL, seen, &x) == 0 && x.tolerated == 2);
 }
 
+/* A dump with other names. */
+static int
+rename_all(const char *from, const char *name, const char *out)
+{
+    struct cwd_dump d;
+    struct cwd_error e;
+    if (cwd_read(from, 0, 0, &d, &e) != CW_OK)
+        return 2;
+    d.kernel = d.device = name;
+    for (uint32_t i = 0; i < d.nparams; i++)
+        d.params[i].name = name;
+    int status = cwd_write(&d, out, 0, &e) == CW_OK ? 0 : 2;
+    cwd_finish(&d);
+    return status;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -450,6 +471,8 @@ main(int argc, char **argv)
         return results(argv[2], argv[3], argv[4]);
     if (argc == 5 && !strcmp(argv[1], "module"))
         return module(argv[2], argv[3], argv[4]);
+    if (argc == 5 && !strcmp(argv[1], "rename"))
+        return rename_all(argv[2], argv[3], argv[4]);
     if (argc == 6 && !strcmp(argv[1], "rebase"))
         return rebase(argv[2], argv[3], argv[4], argv[5]);
     if (argc != 2)

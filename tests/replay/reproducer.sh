@@ -36,6 +36,10 @@ for t in reduce-scan_shuffle memory-local_array atomics-histogram_shared; do
 done
 "$REPLAY" --reproducer "$dir/r.c" "$TRACES/calls-indirect-0.cwdump" >"$dir/out" 2>&1
 [ $? = 2 ] && grep -q "calls functions by address" "$dir/out" || fail "functions by address"
+# Names are text of the program, not parts of it.
+"$TOOL" rename "$dir"/here/*.cwdump '*/ int x = system("touch '"$dir"'/ran"); /* \" ), system("touch '"$dir"'/ran"), puts("??/' "$dir/named.cwdump" || fail "rename"
+program "$dir/named.cwdump" 2
+grep -q "cuModuleGetFunction" "$dir/out" && [ ! -e "$dir/ran" ] || fail "a name that is C"
 "$REPLAY" --reproducer "$dir/none/r.c" "$dir"/here/*.cwdump >"$dir/out" 2>&1
 [ $? = 2 ] || fail "a folder that is not there"
 # Of what --reduce leaves: the program has the launch of --on with the results of the other, so it ends with 1, and with the other's constant in the text with 0.

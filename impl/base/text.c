@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See text.h. */
+#include "impl/base/text.h"
+
+#include <string.h>
+
+/* Unicode 16.0, table 3-7: neither overlong forms, nor surrogates, nor more than U+10FFFF. */
+unsigned
+cw_utf8_length(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (!*s)
+        return 0;
+    if (*s < 0x80)
+        return 1;
+    unsigned n = *s >= 0xc2 && *s <= 0xdf ? 2 : *s >= 0xe0 && *s <= 0xef ? 3 : *s >= 0xf0 && *s <= 0xf4 ? 4 : 0;
+    unsigned low = *s == 0xe0 ? 0xa0 : *s == 0xf0 ? 0x90 : 0x80, high = *s == 0xed ? 0x9f : *s == 0xf4 ? 0x8f : 0xbf;
+    for (unsigned i = 1; i < n; i++, low = 0x80, high = 0xbf)
+        if (s[i] < low || s[i] > high)
+            return 0;
+    return n;
+}
+
+static bool
+is_safe(const unsigned char *s, unsigned n, const char *keep)
+{
+    switch (n) {
+    case 0:
+        return false;
+    case 1:
+        return (*s >= ' ' && *s != 127) || strchr(keep, *s);
+    case 2:
+        return !(s[0] == 0xc2 && s[1] < 0xa0) && !(s[0] == 0xd8 && s[1] == 0x9c);
+    case 3:     /* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069 */
+        return s[0] != 0xe2 || !((s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae))) || (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+    default:
+        return true;
+    }
+}
+
+bool
+cw_text_is_safe(const char *s, const char *keep)
+{
+    for (unsigned n; *s; s += n) {
+        n = cw_utf8_length(s);
+        if (!is_safe((const unsigned char *)s, n, keep))
+            return false;
+    }
+    return true;
+}
+
+bool
+cw_text_make_safe(char *s, const char *keep)
+{
+    bool was = true;
+    char *to = s;
+    while (*s) {
+        unsigned n = cw_utf8_length(s);
+        if (is_safe((const unsigned char *)s, n, keep)) {
+            memmove(to, s, n);
+            to += n;
+        } else {
+            *to++ = '?';
+            was = false;
+        }
+        s += n ? n : 1;
+    }
+    *to = 0;
+    return was;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Text that others wrote: what a terminal would act on, what is not UTF-8, and that text in JSON is UTF-8. */
+#include "impl/base/buf.h"
+#include "impl/base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+static void
+safe(const char *text, const char *keep, const char *want)
+{
+    char s[100];
+    bool same = !strcmp(text, want);
+    strcpy(s, text);
+    if (cw_text_is_safe(s, keep) != same || cw_text_make_safe(s, keep) != same || strcmp(s, want)) {
+        fprintf(stderr, "\"%s\" for \"%s\"\n", s, want);
+        failures++;
+    }
+}
+
+static void
+json(const char *text, const char *want)
+{
+    struct cw_buf b;
+    cw_buf_init(&b);
+    cw_buf_json_string(&b, text);
+    if (b.failed || strcmp(b.data, want)) {
+        fprintf(stderr, "%s for %s\n", b.data ? b.data : "nothing", want);
+        failures++;
+    }
+    cw_buf_finish(&b);
+}
+
+int
+main(void)
+{
+    safe("kernel<int>(a$b) \xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\xa7", "", "kernel<int>(a$b) \xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\xa7");
+    safe("\033[31m\a\177", "", "?[31m??");
+    safe("a\tb\nc\r", "\n\t", "a\tb\nc?");
+    safe("a\tb\nc\r", "", "a?b?c?");
+    safe("\xc2\x9b" "31m\xc2\xa0", "", "?31m\xc2\xa0");                               /* CSI of the second set; a space */
+    safe("\xe2\x80\xaegpj.exe\xe2\x81\xa6\xd8\x9c", "", "?gpj.exe??");                  /* text from right to left */
+    safe("\xff\xfe", "", "??");
+    safe("\xc0\xaf \xe0\x80\xaf \xed\xa0\x80 \xf4\x90\x80\x80", "", "?? ??? ??? ????");   /* overlong, a surrogate, too large */
+    safe("\xe2\x82", "", "??");                                                         /* cut short */
+    json("a\"\\\n\xc3\xa9", "\"a\\\"\\\\\\u000a\xc3\xa9\"");
+    json("p\xff\xfe\xe2\x82", "\"p\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+    return failures != 0;
+}
