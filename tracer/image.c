@@ -3,11 +3,50 @@
 #include "tracer/layer_private.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define FATBIN_WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC         0xba55ed50u
 #define MAX_IMAGE            ((uint64_t)1 << 32)
+
+/* How many of `size` bytes are mapped and can be read: an image that the driver refused may say anything of its length. The kernel reads a word of each page, and
+ * refuses the rest of the call. */
+static uint64_t
+readable(const void *p, uint64_t size)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p;
+    uint64_t n = 0;
+    int saved = errno;
+    while (n < size && !(syscall(SYS_rt_sigprocmask, -1, (from + n) & ~(uintptr_t)7, NULL, _NSIG / 8) && errno == EFAULT))
+        n += page - (from + n) % page;
+    errno = saved;
+    return n < size ? n : size;
+}
+
+bool
+cw_layer_readable(const void *p, uint64_t size)
+{
+    return p && size <= UINTPTR_MAX - (uintptr_t)p && readable(p, size) == size;
+}
+
+/* A text that ends: its length; else 0. */
+static uint64_t
+text_size(const char *s, uint64_t max)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    for (uint64_t n = 0, part; n < max && cw_layer_readable(s + n, 1); n += part) {
+        part = page - (uintptr_t)(s + n) % page;
+        part = part < max - n ? part : max - n;
+        uint64_t found = strnlen(s + n, part);
+        if (found < part)
+            return n + found;
+    }
+    return max < MAX_IMAGE ? max : 0;       /* one whose end the caller knows needs no NUL */
+}
 
 static uint64_t
 elf_size(const unsigned char *p)
@@ -36,31 +75,35 @@ cw_layer_image(const void *image, uint64_t max)
 {
     struct cw_image i = { .kind = "unknown", .data = image };
     uint32_t magic;
-    if (!image || max < 64)
+    if (max < 64 || !cw_layer_readable(image, max == UINT64_MAX ? sizeof magic : 64))
         return i;      /* shorter than any header */
     memcpy(&magic, image, sizeof magic);
     if (magic == FATBIN_WRAPPER_MAGIC) {
-        memcpy(&i.data, (const char *)image + 8, sizeof i.data);
         i.kind = "fatbin";
-        memcpy(&magic, i.data ? i.data : "\0\0\0", sizeof magic);
+        if (!cw_layer_readable(image, 16))
+            return i;
+        memcpy(&i.data, (const char *)image + 8, sizeof i.data);
+        if (!cw_layer_readable(i.data, 16))
+            return i;
+        memcpy(&magic, i.data, sizeof magic);
         if (magic != FATBIN_MAGIC)
             return i;
     }
     if (magic == FATBIN_MAGIC) {
         i.kind = "fatbin";
-        i.size = fatbin_size(i.data);
+        i.size = cw_layer_readable(i.data, 16) ? fatbin_size(i.data) : 0;
     } else if (!memcmp(image, ELFMAG, SELFMAG)) {
         i.kind = "elf";
-        i.size = elf_size(image);
+        i.size = cw_layer_readable(image, 64) ? elf_size(image) : 0;
     } else {
         /* Text ends with a NUL and does not start with a control character. */
         unsigned char c = *(const unsigned char *)image;
         if (c != '\t' && c != '\n' && c != '\r' && (c < ' ' || c > '~'))
             return i;
         i.kind = "ptx";
-        i.size = strnlen(image, max < MAX_IMAGE ? max : MAX_IMAGE);
+        i.size = text_size(image, max < MAX_IMAGE ? max : MAX_IMAGE);
     }
-    if (i.size > MAX_IMAGE)
+    if (i.size > MAX_IMAGE || !cw_layer_readable(i.data, i.size))
         i.size = 0;
     return i;
 }

@@ -47,9 +47,11 @@ struct cw_image {
     const void *data;       /* what to hash: behind the wrapper */
     uint64_t    size;       /* 0 when not known */
 };
-/* The kind and length of a module image. Reads no further than its own headers say, and than `max` (UINT64_MAX where the driver
- * API gives no length). */
+/* The kind and length of a module image. Reads no further than its own headers say, than `max` (UINT64_MAX where the driver API gives no length), and than memory
+ * can be read; an image that does not end before has the size 0. */
 struct cw_image cw_layer_image(const void *image, uint64_t max);
+/* Whether the bytes from p on can be read. */
+bool cw_layer_readable(const void *p, uint64_t size);
 
 /* ---- device_time.c: times by events, for a driver that does not tell them ---- */
 void cw_device_time_start(const struct cw_cuda_table *next, const struct cw_device_observer *o);

@@ -142,7 +142,7 @@ static void
 module_event(uint64_t handle, const void *data, const char *kind, uint64_t size, const char *file)
 {
     char hash[65] = "";
-    if (data && size)
+    if (size && cw_layer_readable(data, size))      /* the size of a linker's input is the program's word */
         cw_sha256_hex(data, size, hash);
     if (*hash)
         keep_image(hash, kind, data, size);

@@ -5,6 +5,7 @@
 #include "impl/api/cuda.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -55,6 +56,26 @@ static const char faults_ptx[] =
     FAILING("fail700", "    st.global.u32 [%p2], %v;\n")
     FAILING("fail716", "    red.global.add.u32 [%p1+6], %v;\n")
     FAILING("fail719", "    trap;\n");
+
+/* Images that say that they are longer than what can be read, before a page that nothing may read. All are refused. */
+static void
+endless(void)
+{
+    const Elf64_Ehdr head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_EXEC, .e_machine = 190, .e_version = EV_CURRENT,
+                              .e_shoff = 0x2000, .e_ehsize = sizeof head, .e_phentsize = 56, .e_shentsize = 64 };
+    const uint32_t fatbin[4] = { 0xba55ed50, 0x00100001, 0x100000 };
+    CUmodule module;
+    CUcontext context;
+    long page = sysconf(_SC_PAGESIZE);
+    char *p = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(p != MAP_FAILED && !mprotect(p + page, (size_t)page, PROT_NONE));
+    CHECK(FN(cuDevicePrimaryCtxRetain)(&context, 0) == CUDA_SUCCESS && FN(cuCtxSetCurrent)(context) == CUDA_SUCCESS);
+    memcpy(p, &head, sizeof head);
+    CHECK(FN(cuModuleLoadData)(&module, p) != CUDA_SUCCESS);
+    memset(p, 0, sizeof head);
+    memcpy(p, fatbin, sizeof fatbin);
+    CHECK(FN(cuModuleLoadData)(&module, p) != CUDA_SUCCESS);
+}
 
 /* Three launches, of which the second fails; only the last call tells. */
 static int
@@ -230,6 +251,8 @@ main(int argc, char **argv)
     } else if (!strcmp(mode, "fixture")) {
         basic();
         over_fixture();
+    } else if (!strcmp(mode, "endless")) {
+        endless();
     } else if (!strcmp(mode, "refused")) {
         refused();
     } else if (!strcmp(mode, "long_block")) {

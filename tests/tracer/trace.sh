@@ -512,6 +512,10 @@ driver)
     has first "with CUDAway's driver, device null" 1
     (cd lib && want 0 "$TRACE" record --library libcuda.so.1 -o ../relative -- "$APP" fixture) || fail "--library without a folder"
     "$TRACE" show relative | grep -q 'cuDeviceGetName(name="Below"' || fail "--library libcuda.so.1"
+    # Images of which nothing but their first page can be read.
+    want 0 "$TRACE" record --device null -o endless -- "$APP" endless
+    want 0 "$TRACE" show endless
+    has out 'cuModuleLoadData(' 2
     # Ours in LD_LIBRARY_PATH is no other driver.
     LD_LIBRARY_PATH=$(dirname "$LAYER")/..:$(dirname "$LAYER") want 99 "$TRACE" record -o mine -- "$APP" fixture
     head -n 1 err >first
@@ -705,6 +709,25 @@ damage)
     [ -s err ] || fail "no message about the metadata"
     head -c 60000 /dev/urandom >"$m"
     want 1 "$TRACE" report meta
+    # Files of the trace that are not there.
+    for what in metadata 'calls_*' '*'; do
+        rm -rf gone && cp -r r gone
+        # shellcheck disable=SC2086
+        rm -rf gone/trace/ust/pid/*/$what
+        want 1 "$TRACE" report gone
+        has err 'gone is damaged: ' 1
+        has err 'made no CUDA call' 0
+    done
+    rm -rf gone/trace
+    want 1 "$TRACE" show gone
+    one_line err
+    has err 'gone is damaged: 0 of the ' 1
+    want 1 "$TRACE" export -o x.json gone
+    one_line err
+    grep -v '"streams": {$\|^    "trace/.*": [0-9]*},$' gone/manifest.json >without && mv without gone/manifest.json
+    has gone/manifest.json streams 0
+    want 0 "$TRACE" show gone
+    has err 'made no CUDA call' 1
     echo '{' >r/manifest.json
     want 0 "$TRACE" report r
     has err 'is damaged'
@@ -978,6 +1001,42 @@ attach)
     one_line err
     want 2 "$TRACE" show --follow r
     one_line err
+    # A name that is a pattern of the shell; a program's that moves the terminal.
+    mkdir 'a[b]*' && ln -s "$APP" $'a\033[31m'
+    exec 7<>in
+    TMPDIR=$dir/'a[b]*' record -q -o s -- ./$'a\033[31m' steps 1 <in >answer2 2>/dev/null 7>&- &
+    for _ in $(seq 100); do [ -s answer2 ] && break; sleep 0.1; done
+    TMPDIR=$dir/'a[b]*' want 0 "$TRACE" list
+    has out "$dir/s: ./a?[31m steps 1" 1
+    echo >&7
+    exec 7>&-
+    wait
+    # Another user's folder is not asked; a process of ours that takes nothing is not waited for.
+    mute() { exec python3 -c '
+import os, socket, sys, time
+os.mkdir(sys.argv[1])
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind(sys.argv[1] + "/control")
+os.chmod(sys.argv[1] + "/control", 0o777)
+s.listen(0)
+print("ready", flush=True)
+time.sleep(120)' "$1"; }
+    mute /tmp/cudaway-t-mute$$ >said &
+    other=$!
+    for _ in $(seq 100); do [ -s said ] && break; sleep 0.1; done
+    want 0 timeout 60 "$TRACE" list
+    kill $other
+    rm -rf /tmp/cudaway-t-mute$$
+    if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
+        : >said
+        export -f mute
+        setpriv --reuid 65534 --regid 65534 --clear-groups bash -c "mute /tmp/cudaway-t-evil$$" >said &
+        other=$!
+        for _ in $(seq 100); do [ -s said ] && break; sleep 0.1; done
+        want 0 timeout 4 "$TRACE" list
+        kill $other
+        rm -rf /tmp/cudaway-t-evil$$
+    fi
     ;;
 ranks)
     # Each launcher has a variable of its own; what is no number is no rank.

@@ -5,17 +5,22 @@
 #include "impl/base/temp.h"
 #include "tracer/cli/cli.h"
 
+#include "impl/base/text.h"
+
+#include <dirent.h>
 #include <errno.h>
-#include <glob.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 256, REQUEST_MS = 200, ANSWER_S = 60 };
+enum { BACKLOG = 256, REQUEST_MS = 200, ANSWER_S = 60, STATUS_S = 5 };
+#define FOLDERS CW_TEMP_PREFIX "t-"
 
 static bool
 address_of(const char *path, struct sockaddr_un *a)
@@ -69,27 +74,47 @@ control_status_text(const struct control_status *s, char *text, size_t size)
     snprintf(text, size, STATUS "dir %s\ncommand %s\n", s->pid, s->recorder, s->flight, s->over, s->snapshots, s->seconds, s->bytes, s->dir, s->command);
 }
 
-bool
-control_ask(const char *path, const char *request, char *answer, size_t size)
+/* Whoever listens is a process of this user. */
+static bool
+is_ours(int fd)
 {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && peer.uid == geteuid();
+}
+
+static bool
+ask(const char *path, const char *request, char *answer, size_t size, unsigned seconds)
+{
+    const struct timeval limit = { .tv_sec = seconds };
     struct sockaddr_un a;
     int fd = address_of(path, &a) ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
     ssize_t n = -1;
-    if (fd >= 0 && !connect(fd, (const struct sockaddr *)&a, sizeof a)) {
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_sec = ANSWER_S }, sizeof(struct timeval));
+    if (fd >= 0) {      /* the limit of sending is that of connecting too */
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    }
+    if (fd >= 0 && !connect(fd, (const struct sockaddr *)&a, sizeof a) && is_ours(fd)) {
         if (send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
             n = recv(fd, answer, size - 1, 0);
     }
     if (fd >= 0)
         close(fd);
     answer[n > 0 ? n : 0] = 0;
+    cw_text_make_safe(answer, "\n");       /* a program may be named anything */
     bool ok = !strncmp(answer, "ok\n", 3);
     size_t head = ok ? 3 : !strncmp(answer, "error ", 6) ? 6 : 0;
     if (head)
-        memmove(answer, answer + head, (size_t)n + 1 - head);
+        memmove(answer, answer + head, strlen(answer + head) + 1);
     else
         snprintf(answer, size, "the recording does not answer");
     return ok;
+}
+
+bool
+control_ask(const char *path, const char *request, char *answer, size_t size)
+{
+    return ask(path, request, answer, size, ANSWER_S);
 }
 
 /* The rest of the line that begins with `key`. */
@@ -110,7 +135,7 @@ control_status(const char *path, struct control_status *s)
     char text[CONTROL_TEXT];
     int flight, over;
     *s = (struct control_status){ 0 };
-    if (!control_ask(path, "status", text, sizeof text) ||
+    if (!ask(path, "status", text, sizeof text, STATUS_S) ||
         sscanf(text, STATUS + 3, &s->pid, &s->recorder, &flight, &over, &s->snapshots, &s->seconds, &s->bytes) != 7 ||
         !line_of(text, "\ndir ", s->dir, sizeof s->dir) || !line_of(text, "\ncommand ", s->command, sizeof s->command))
         return false;
@@ -119,21 +144,33 @@ control_status(const char *path, struct control_status *s)
     return true;
 }
 
+/* Of the folders for temporary files in `base` that are this user's: others may make any there. False: `take` has enough. */
+static bool
+each_in(const char *base, bool (*take)(void *ctx, const char *path, const struct control_status *s), void *ctx)
+{
+    DIR *d = opendir(base);
+    bool more = true;
+    for (const struct dirent *e; d && more && (e = readdir(d)); ) {
+        char path[PATH_MAX];
+        struct control_status s;
+        struct stat st;
+        if (strncmp(e->d_name, FOLDERS, strlen(FOLDERS)) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s/control", base, e->d_name) < (int)sizeof path && control_status(path, &s))
+            more = take(ctx, path, &s);
+    }
+    if (d)
+        closedir(d);
+    return more;
+}
+
 void
 control_each(bool (*take)(void *ctx, const char *path, const struct control_status *s), void *ctx)
 {
     const char *tmp = getenv("TMPDIR");
-    char pattern[PATH_MAX];
-    glob_t found = { 0 };
-    glob("/tmp/" CW_TEMP_PREFIX "t-*/control", 0, NULL, &found);
-    if (tmp && strcmp(tmp, "/tmp") && snprintf(pattern, sizeof pattern, "%s/" CW_TEMP_PREFIX "t-*/control", tmp) < (int)sizeof pattern)
-        glob(pattern, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct control_status s;
-        if (!access(found.gl_pathv[i], W_OK) && control_status(found.gl_pathv[i], &s) && !take(ctx, found.gl_pathv[i], &s))
-            break;
-    }
-    globfree(&found);
+    struct stat here, there = { 0 };
+    if (each_in("/tmp", take, ctx) && tmp && !stat(tmp, &here) && (stat("/tmp", &there) || here.st_ino != there.st_ino || here.st_dev != there.st_dev))
+        each_in(tmp, take, ctx);
 }
 
 /* ---- one of them ---- */

@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading the manifest of a recording. */
+ * Reading the manifest of a recording, and the count of a trace's files, which is written and read. */
+#define _GNU_SOURCE
 #include "tracer/cli/manifest.h"
 #include "tracer/cli/cli.h"
 
 #include "impl/base/file.h"
+#include "impl/base/text.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* A recording may come from someone else, and these texts go to terminals, tables and JSON. */
+static void
+make_safe(cJSON *v)
+{
+    for (; v; v = v->next) {
+        if (v->valuestring)
+            cw_text_make_safe(v->valuestring, "\t");
+        if (v->string)
+            cw_text_make_safe(v->string, "\t");
+        make_safe(v->child);
+    }
+}
 
 cJSON *
 manifest_parse(const char *data, size_t size, const char *path)
@@ -21,6 +39,7 @@ manifest_parse(const char *data, size_t size, const char *path)
         cJSON_Delete(m);
         return NULL;
     }
+    make_safe(m);
     if (version->valuedouble > 1)
         say("%s has format version %g, this program knows version 1; some of it may be missing here", path,
             version->valuedouble);
@@ -94,4 +113,68 @@ manifest_say_empty(const char *dir)
     else
         say("%s holds no trace: the program made no CUDA call", dir);
     cJSON_Delete(m);
+}
+
+/* ---- the files of the trace ---- */
+
+/* Those in `path` that are not empty; with `b` those of the folders below as well, as members of an object. */
+static unsigned
+count_files(struct cw_buf *b, const char *path, const char *name)
+{
+    unsigned count = 0;
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && (e = readdir(d)); ) {
+        char below[PATH_MAX], below_name[PATH_MAX];
+        struct stat st;
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || !strcmp(e->d_name, "index") || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+            continue;
+        count += S_ISREG(st.st_mode) && st.st_size;
+        if (b && S_ISDIR(st.st_mode) && snprintf(below, sizeof below, "%s/%s", path, e->d_name) < (int)sizeof below &&
+            snprintf(below_name, sizeof below_name, "%s/%s", name, e->d_name) < (int)sizeof below_name)
+            count_files(b, below, below_name);
+    }
+    if (d)
+        closedir(d);
+    if (b && count) {
+        cw_buf_puts(b, b->data[b->size - 1] == '{' ? "\n    " : ",\n    ");
+        cw_buf_json_string(b, name);
+        cw_buf_printf(b, ": %u", count);
+    }
+    return count;
+}
+
+void
+manifest_put_streams(struct cw_buf *b, const char *dir)
+{
+    char path[PATH_MAX];
+    cw_buf_puts(b, "{");
+    if (!b->failed && snprintf(path, sizeof path, "%s/trace", dir) < (int)sizeof path)
+        count_files(b, path, "trace");
+    cw_buf_puts(b, "}");
+}
+
+bool
+manifest_streams_are_there(const char *dir)
+{
+    char path[PATH_MAX], *data;
+    size_t size;
+    if (snprintf(path, sizeof path, "%s/manifest.json", dir) >= (int)sizeof path || cw_file_read(path, 1u << 20, &data, &size) != CW_OK)
+        return true;
+    cJSON *m = cJSON_ParseWithLength(data, size);
+    const cJSON *folder;
+    bool ok = true;
+    free(data);
+    make_safe(m);
+    cJSON_ArrayForEach(folder, cJSON_GetObjectItemCaseSensitive(m, "streams")) {
+        if (!folder->string || !cJSON_IsNumber(folder) || snprintf(path, sizeof path, "%s/%s", dir, folder->string) >= (int)sizeof path)
+            continue;
+        unsigned there = count_files(NULL, path, "");
+        if (there >= folder->valuedouble)
+            continue;
+        say("%s is damaged: %u of the %.0f files of %s are left", dir, there, folder->valuedouble, folder->string);
+        ok = false;
+        break;
+    }
+    cJSON_Delete(m);
+    return ok;
 }

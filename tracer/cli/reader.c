@@ -4,10 +4,12 @@
 #define _GNU_SOURCE
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/manifest.h"
 #include "tracer/cli/process.h"
 #include "impl/base/file.h"
 #include "impl/base/progress.h"
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 
 #include <babeltrace2/babeltrace.h>
 #include <endian.h>
@@ -49,6 +51,19 @@ convert_array(struct cw_arena *arena, const bt_field *field, struct tr_field *ou
     }
 }
 
+/* Recordings come from others too, and their texts go to terminals, tables and JSON. */
+static const char *
+safe_text(struct cw_arena *arena, const char *text)
+{
+    if (cw_text_is_safe(text, "\t"))
+        return text;
+    char *copy = cw_arena_strndup(arena, text, strlen(text));
+    if (!copy)
+        return "?";
+    cw_text_make_safe(copy, "\t");
+    return copy;
+}
+
 static struct tr_field
 convert(struct cw_arena *arena, const char *name, const bt_field *field)
 {
@@ -70,7 +85,7 @@ convert(struct cw_arena *arena, const char *name, const bt_field *field)
         out.d = bt_field_real_double_precision_get_value(field);
     } else if (type == BT_FIELD_CLASS_TYPE_STRING) {
         out.kind = TR_STRING;
-        out.text = bt_field_string_get_value(field);
+        out.text = safe_text(arena, bt_field_string_get_value(field));
     } else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_ARRAY)) {
         convert_array(arena, field, &out);
     } else {
@@ -251,6 +266,11 @@ take_event(struct run *r, const bt_message *message)
     const char *name = own_event(bt_event_class_get_name(class));
     if (!name)
         return true;
+    /* The arena serves many events: reset it when it has grown. */
+    if (r->arena.total > (1u << 20)) {
+        cw_arena_finish(&r->arena);
+        cw_arena_init(&r->arena);
+    }
     struct tr_event e = { .name = name, .procname = "" };
     const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(message);
     if (bt_clock_snapshot_get_ns_from_origin(clock, &e.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
@@ -261,7 +281,7 @@ take_event(struct run *r, const bt_message *message)
     e.tid = context_number(context, "vtid");
     const bt_field *proc = context ? bt_field_structure_borrow_member_field_by_name_const(context, "procname") : NULL;
     if (proc && bt_field_get_class_type(proc) == BT_FIELD_CLASS_TYPE_STRING)
-        e.procname = bt_field_string_get_value(proc);
+        e.procname = safe_text(&r->arena, bt_field_string_get_value(proc));
     if (r->overlap && is_copy(r, &e))
         return true;
     const bt_field *payload = bt_event_borrow_payload_field_const(event);
@@ -274,11 +294,6 @@ take_event(struct run *r, const bt_message *message)
         }
         r->fields = p;
         r->capacity = (unsigned)n;
-    }
-    /* The arena serves many events: reset it when it has grown. */
-    if (r->arena.total > (1u << 20)) {
-        cw_arena_finish(&r->arena);
-        cw_arena_init(&r->arena);
     }
     bool empty = false;             /* the field before gave this one's length, 0 */
     for (uint64_t i = 0; i < n; i++) {
@@ -590,6 +605,8 @@ tr_read(const char *dir, const struct tr_sink *sink)
     cw_arena_init(&r.arena);
     cw_progress_step(&r.progress, 0, CW_NO_COUNT);
     char *repaired = tr_repair(dir, &damaged);
+    if (!manifest_streams_are_there(dir))
+        damaged++;
     found = &dirs;
     if (nftw(repaired ? repaired : dir, visit, 16, FTW_PHYS)) {
         say("cannot read %s: %s", dir, strerror(errno));

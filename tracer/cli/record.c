@@ -10,6 +10,7 @@
 #include "impl/api/meta.h"
 #include "tracer/cli/api_status.h"
 #include "tracer/cli/control.h"
+#include "tracer/cli/manifest.h"
 #include "tracer/cli/reader.h"
 #include "tracer/cli/record.h"
 
@@ -297,6 +298,11 @@ record_write_manifest(struct record *r)
         cw_buf_puts(&b, "  \"exit\": null,\n");
     put_choice(&b, r);
     json_pair(&b, "trace", r->url ? r->url : "trace");
+    if (r->done && !r->url) {
+        cw_buf_puts(&b, "  \"streams\": ");
+        manifest_put_streams(&b, r->dir);
+        cw_buf_puts(&b, ",\n");
+    }
     cw_buf_printf(&b, "  \"dumps\": %s\n}\n", r->dump || r->flight ? "\"dumps\"" : "null");
     snprintf(path, sizeof path, "%s/manifest.json", r->dir);
     bool ok = !b.failed && cw_file_write_atomic(path, b.data, b.size, 0600) == CW_OK;
