@@ -480,11 +480,12 @@ serve(struct diff *d)
             break;
     }
     if (n && line[n - 1] == '\n') {
-        char path[PATH_MAX];
+        char name[NAME_MAX + 1], path[PATH_MAX];
         unsigned launch;
         int kernel = 0;
         line[n - 1] = 0;
-        if (line[0] == 'D' && sscanf(line, "D %u %4095s %n", &launch, path, &kernel) >= 2 && kernel) {
+        if (line[0] == 'D' && sscanf(line, "D %u %255s %n", &launch, name, &kernel) >= 2 && kernel && !strchr(name, '/') &&
+            snprintf(path, sizeof path, "%s/%s", d->folder, name) < (int)sizeof path) {
             compare(d, launch, path, line + kernel);
         } else if (line[0] == 'A' && n > 3) {
             answer = wanted(d, line + 2) ? CWD_DIFF_YES : CWD_DIFF_NO;

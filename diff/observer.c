@@ -129,7 +129,7 @@ after_launch(const struct cw_launch *l, void **scratch)
         if (cwd_write(d, path, CWD_STORED, &e) != CW_OK) {
             tell("N %s, launch %u: %s", l->name, d->launch, e.text);
         } else {
-            tell("D %u %s %s", d->launch, path, l->name);
+            tell("D %u %s %s", d->launch, strrchr(path, '/') + 1, l->name);
             unlink(path);       /* if nobody took it */
         }
     }

@@ -3,7 +3,7 @@
  * and, when that has been handled, an answer of one byte: CWD_DIFF_YES, or to "A" also CWD_DIFF_NO.
  *
  *   "A " KERNEL                         shall this launch be compared?
- *   "D " LAUNCH " " PATH " " KERNEL     compare this dump; PATH has no spaces and may be gone after the answer
+ *   "D " LAUNCH " " NAME " " KERNEL     compare this dump, a file in the folder, whose NAME has no spaces; it may be gone after the answer
  *   "N " TEXT                           this launch is not compared, and why */
 #ifndef CWD_DIFF_PROTOCOL_H
 #define CWD_DIFF_PROTOCOL_H

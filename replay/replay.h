@@ -13,7 +13,7 @@ struct cw_buf;
 /* --info */
 int cwd_info(const char *path);
 
-/* --serve: for each line on standard input, the path of a dump, run it and write what is found to standard output:
+/* --serve: for each path of a dump on standard input, which a NUL ends, run it and write what is found to standard output:
  *
  *   { text line that starts with a space }  differences and notes
  *   { JSON object in a line }               differences (cwd_difference_json), and causes that the kernel's instructions allow for

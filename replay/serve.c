@@ -170,10 +170,8 @@ cwd_serve(const char *on, const struct cwd_tolerances *t, bool bounds, unsigned 
     char *line = NULL;
     size_t capacity = 0;
     ssize_t n;
-    while ((n = getline(&line, &capacity, stdin)) > 0) {
+    while ((n = getdelim(&line, &capacity, 0, stdin)) > 0) {
         struct cw_buf b;
-        if (line[n - 1] == '\n')
-            line[n - 1] = 0;
         cw_buf_init(&b);
         if (checks)
             check_one(&s, line, checks, &b);

@@ -146,9 +146,7 @@ subject_run(struct subject *s, const char *path, struct cw_buf *lines)
     if (!subject_start(s, lines))
         return 2;
     int status = -1;
-    char line[PATH_MAX + 2];
-    int n = snprintf(line, sizeof line, "%s\n", path);
-    if (n > 0 && (size_t)n < sizeof line && cw_write_all(s->to, line, (size_t)n))
+    if (cw_write_all(s->to, path, strlen(path) + 1))
         status = answer(s, lines);
     if (status < 0) {
         describe_end(s, lines);

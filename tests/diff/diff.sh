@@ -27,6 +27,11 @@ agree)
     grep -qF "4 launches compared, 0 differ" "$dir/err" || fail "two of add and two of vars: $(cat "$dir/err")"
     grep -qF '"beyond_launches":3' few || fail "$(cat few)"
     expect 2 "--launches 0 is not a number from 1" "$DIFF" $host --launches 0 -- "$APP" add
+    # A folder for temporary files whose name has spaces and lines, where there is no memory to take instead.
+    mkdir "$dir/a b"$'\n'c
+    if unshare -rm mount -t tmpfs -o ro none /dev/shm 2>/dev/null; then
+        TMPDIR="$dir/a b"$'\n'c expect 0 "2 launches compared, 0 differ" unshare -rm bash -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' bash "$DIFF" $host -- "$APP" add vars
+    fi
     expect 0 "host:O0 against host: 1 launches compared, 0 differ" "$DIFF" --reference host:O0 --subject host --kernels '^va' "$APP" add vars
     ;;
 amd)
