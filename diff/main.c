@@ -658,8 +658,9 @@ static bool
 number_from_1(const char *option, const char *value, unsigned long *to)
 {
     char *end;
+    errno = 0;
     *to = strtoul(value, &end, 10);
-    if (*value && !*end && *value != '-' && *to)
+    if (*value && !*end && *value != '-' && *to && !errno)
         return true;
     say("%s %s is not a number from 1", option, value);
     return false;
@@ -716,8 +717,9 @@ main(int argc, char **argv)
             break;
         }
         case KEEP:
+            errno = 0;
             d.keep = strtoul(optarg, &end, 10);
-            if (*optarg < '0' || *optarg > '9' || *end) {
+            if (*optarg < '0' || *optarg > '9' || *end || errno) {
                 say("--keep %s is not a number", optarg);
                 return TROUBLE;
             }

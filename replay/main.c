@@ -442,8 +442,9 @@ in_confined_child(struct options *o, char *folder, size_t size)
     const char *tmp = getenv("TMPDIR");
     int status = 0;
     sigset_t set, was;
-    if (!cw_temp_make(tmp && *tmp ? tmp : "/tmp", "replay", folder, size))
-        return trouble("cannot make a temporary folder: %s", strerror(errno));
+    tmp = tmp && *tmp ? tmp : "/tmp";
+    if (!cw_temp_make(tmp, "replay", folder, size))
+        return trouble("cannot make a temporary folder in %s: %s", tmp, strerror(errno));
     fflush(NULL);
     block_ends(!o->step, &set, &was);
     if (!cw_children_adopt()) {

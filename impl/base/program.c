@@ -209,7 +209,7 @@ cw_next_option(struct cw_command_line *c)
         const char *given = c->argv[optind - 1];
         if (id == ':')
             c->status = cw_usage_error(c->program, "%s needs a value", given);
-        else if (optopt > 0 && optopt < 256)
+        else if (optopt > 0 && optopt < 256 && strncmp(given, "--", 2))
             c->status = cw_usage_error(c->program, "there is no option -%c", optopt);
         else if (optopt)
             c->status = cw_usage_error(c->program, "%s takes no value", given);

@@ -108,7 +108,7 @@ native_floats(void)
     static atomic_bool said;
     const char *v = cw_env_get(CW_ENV_FLOATS);
     unsigned native = 0;
-    if (v && !cwj_parse_floats(v, &native) && !atomic_exchange(&said, true))
+    if (v && *v && !cwj_parse_floats(v, &native) && !atomic_exchange(&said, true))
         cw_warn("%s=%s is not exact, native, or native: and a list of nan, ftz and approx; exact is taken", cw_env_name(CW_ENV_FLOATS), v);
     return native;
 }
@@ -118,7 +118,7 @@ checked_faults(void)
 {
     static atomic_bool said;
     const char *v = cw_env_get(CW_ENV_FAULTS);
-    if (v && strcmp(v, "exact") && strcmp(v, "native") && !atomic_exchange(&said, true))
+    if (v && *v && strcmp(v, "exact") && strcmp(v, "native") && !atomic_exchange(&said, true))
         cw_warn("%s=%s is neither exact nor native; native is taken", cw_env_name(CW_ENV_FAULTS), v);
     return v && !strcmp(v, "exact");
 }
@@ -236,7 +236,7 @@ choose_warps(struct cwb_kernel *k)
 {
     static atomic_bool said;
     const char *v = cw_env_get(CW_ENV_WARPS_PER_WAVE);
-    if (v && strcmp(v, "auto") && strcmp(v, "1") && strcmp(v, "2") && !atomic_exchange(&said, true))
+    if (v && *v && strcmp(v, "auto") && strcmp(v, "1") && strcmp(v, "2") && !atomic_exchange(&said, true))
         cw_warn("%s=%s is neither auto nor 1 nor 2; auto is taken", cw_env_name(CW_ENV_WARPS_PER_WAVE), v);
     if (!cwj_amd_wave64(hip_arch(k->module->c->device)))
         return;

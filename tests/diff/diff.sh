@@ -27,6 +27,8 @@ agree)
     grep -qF "4 launches compared, 0 differ" "$dir/err" || fail "two of add and two of vars: $(cat "$dir/err")"
     grep -qF '"beyond_launches":3' few || fail "$(cat few)"
     expect 2 "--launches 0 is not a number from 1" "$DIFF" $host --launches 0 -- "$APP" add
+    expect 2 "--max 99999999999999999999999 is not a number from 1" "$DIFF" $host --max 99999999999999999999999 -- "$APP" add
+    expect 2 "--help=x takes no value" "$DIFF" --help=x
     # A folder for temporary files whose name has spaces and lines, where there is no memory to take instead.
     mkdir "$dir/a b"$'\n'c
     if unshare -rm mount -t tmpfs -o ro none /dev/shm 2>/dev/null; then

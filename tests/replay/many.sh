@@ -30,6 +30,8 @@ assert [x["status"] for x in a] == [0, 0, 1] and a[2]["dump"] == "wrong.cwdump" 
 mkdir piped && cp here/0001-* piped && mkfifo piped/pipe.cwdump
 timeout 300 "$REPLAY" --check piped >out 2>&1
 [ $? = 2 ] && grep -q 'piped/pipe.cwdump: not a regular file' out && grep -q '^     0  piped/0001-' out || fail "a pipe in a folder"
+TMPDIR=/nonexistent "$REPLAY" --check wrong.cwdump >out 2>&1
+[ $? = 2 ] && grep -q "temporary folder in /nonexistent: " out || fail "TMPDIR=/nonexistent"
 # Names that look like options; options that are abbreviated, or behind the dump. A process that ran itself again and again would do so in a namespace that ends.
 mkdir ./-folder && cp wrong.cwdump ./-o.cwdump && cp wrong.cwdump ./-folder/--json.cwdump
 "$REPLAY" --check -- -o.cwdump >out 2>&1

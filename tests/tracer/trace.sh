@@ -1021,21 +1021,21 @@ os.chmod(sys.argv[1] + "/control", 0o777)
 s.listen(0)
 print("ready", flush=True)
 time.sleep(120)' "$1"; }
-    mute /tmp/cudaway-t-mute$$ >said &
+    mute /tmp/.cudaway-tmp-t-mute$$ >said &
     other=$!
     for _ in $(seq 100); do [ -s said ] && break; sleep 0.1; done
     want 0 timeout 60 "$TRACE" list
     kill $other
-    rm -rf /tmp/cudaway-t-mute$$
+    rm -rf /tmp/.cudaway-tmp-t-mute$$
     if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
         : >said
         export -f mute
-        setpriv --reuid 65534 --regid 65534 --clear-groups bash -c "mute /tmp/cudaway-t-evil$$" >said &
+        setpriv --reuid 65534 --regid 65534 --clear-groups bash -c "mute /tmp/.cudaway-tmp-t-evil$$" >said &
         other=$!
         for _ in $(seq 100); do [ -s said ] && break; sleep 0.1; done
         want 0 timeout 4 "$TRACE" list
         kill $other
-        rm -rf /tmp/cudaway-t-evil$$
+        rm -rf /tmp/.cudaway-tmp-t-evil$$
     fi
     ;;
 ranks)
