@@ -45,6 +45,10 @@ amd)
     expect 1 "1 launches behind the last that differs were not compared (--max 1)" "$DIFF" $amd --no-explain --max 1 -o kept1 -- "$APP" clock add
     expect 1 "clock, launch 2: the results differ" "$DIFF" $amd --no-explain -o kept -- "$APP" add clock add
     expect 0 "" "$REPLAY" --on gfxemu:gfx90a kept/0002-clock.cwdump
+    CUDAWAY_GFXEMU_THREADS=-5 expect 0 "CUDAWAY_GFXEMU_THREADS=-5 is not a number" "$REPLAY" --on gfxemu:gfx90a kept/0002-clock.cwdump
+    CUDAWAY_GFXEMU_DEVICES=nan expect 0 "CUDAWAY_GFXEMU_DEVICES=nan is not a number" "$REPLAY" --on gfxemu:gfx90a kept/0002-clock.cwdump
+    CUDAWAY_GFXEMU_THREADS='' CUDAWAY_GFXEMU_DEVICES='' CUDAWAY_FLOATS='' CUDAWAY_FAULTS='' CUDAWAY_WARPS_PER_WAVE='' expect 0 "" "$REPLAY" --on gfxemu:gfx90a kept/0002-clock.cwdump
+    [ ! -s "$dir/err" ] || fail "empty settings: $(cat "$dir/err")"
     ;;
 locate)
     # AMD's own rsqrt: the first launch that differs is looked into.

@@ -4,6 +4,7 @@
  * Execution State" of LLVM's AMDGPU guide). */
 #define _GNU_SOURCE
 #include "impl/base/env.h"
+#include "impl/base/log.h"
 #include "tools/gfxemu/exec.h"
 
 #include "impl/base/fault.h"
@@ -505,9 +506,16 @@ dispatch_packet(struct gfx_dispatch *d)
 static unsigned
 thread_count(void)
 {
+    static atomic_bool said;
     const char *s = cw_env_get(CW_ENV_GFXEMU_THREADS);
-    long n = s ? strtol(s, NULL, 10) : 0;
-    if (n <= 0)
+    char *end = NULL;
+    long n = s && *s ? strtol(s, &end, 10) : 0;
+    if (end && (*end || n < 1)) {
+        if (!atomic_exchange(&said, true))
+            cw_warn("%s=%s is not a number from 1; there is one thread per CPU", cw_env_name(CW_ENV_GFXEMU_THREADS), s);
+        n = 0;
+    }
+    if (!n)
         n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }

@@ -128,9 +128,15 @@ hipRuntimeGetVersion(int *version)
 static int
 device_count(void)
 {
+    static atomic_bool said;
     const char *s = cw_env_get(CW_ENV_GFXEMU_DEVICES);
-    int n = s ? atoi(s) : 1;
-    return n >= 1 && n <= 8 ? n : 1;
+    if (!s || !*s)
+        return 1;
+    if (*s >= '1' && *s <= '8' && !s[1])
+        return *s - '0';
+    if (!atomic_exchange(&said, true))
+        cw_warn("%s=%s is not a number from 1 to 8; there is one device", cw_env_name(CW_ENV_GFXEMU_DEVICES), s);
+    return 1;
 }
 
 hipError_t
