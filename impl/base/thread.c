@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fenv.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -33,15 +34,26 @@ thread_main(void *user)
 int
 cw_thread_create_as(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg, void (*begin)(void))
 {
+    enum { STACK = 2 << 20 };           /* at least: a process may have made its default as small as a page or two */
     struct start *s = malloc(sizeof *s);
     sigset_t all, old;
+    pthread_attr_t own;
+    size_t size;
     if (!s)
         return EAGAIN;
     *s = (struct start){ fn, arg, begin };
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int e = pthread_create(t, attr, thread_main, s);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int e = attr ? 0 : pthread_attr_init(&own);
+    bool made = !attr && !e;
+    if (made && !pthread_attr_getstacksize(&own, &size) && size < STACK)
+        e = pthread_attr_setstacksize(&own, STACK);
+    if (!e) {
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        e = pthread_create(t, attr ? attr : &own, thread_main, s);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    if (made)
+        pthread_attr_destroy(&own);
     if (e)
         free(s);
     return e;

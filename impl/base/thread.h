@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-/* pthread_create. The thread has the default floating-point environment and all signals blocked, and calls `begin` first if that is not NULL. EAGAIN: no
- * memory. The name, which the thread may extend, tells such threads from the program's. */
+/* pthread_create. The thread has the default floating-point environment and all signals blocked, and calls `begin` first if that is not NULL. attr NULL: a stack
+ * of the process's default size, but 2 MiB at least. EAGAIN: no memory. The name, which the thread may extend, tells such threads from the program's. */
 #define CW_THREAD_NAME "cudaway"
 int cw_thread_create_as(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg, void (*begin)(void));
 

@@ -261,6 +261,30 @@ small_stack(void)
 #endif
 }
 
+static void
+host_function(void *done)
+{
+    volatile char room[256 << 10];
+    for (size_t i = 0; i < sizeof room; i += 4096)
+        room[i] = 1;
+    *(int *)done = room[0];
+}
+
+/* A program may make its threads' stacks small: that is not for the thread that calls its host functions. */
+static void
+default_stack(void)
+{
+    pthread_attr_t small;
+    int done = 0;
+    EXPECT(!pthread_attr_init(&small) && !pthread_attr_setstacksize(&small, 32 << 10) && !pthread_setattr_default_np(&small));
+    must_work();
+    CUcontext c = make_context();
+    OK(cuLaunchHostFunc(NULL, host_function, &done));
+    OK(cuCtxSynchronize());
+    EXPECT(done == 1);
+    OK(cuCtxDestroy_v2(c));
+}
+
 /* The reader of constants recurses with these texts: value, or refused beyond 200 levels. */
 static const struct {
     const char *open, *inner, *close;
@@ -889,7 +913,8 @@ static const struct test parts[] = {    /* programs of their own (again()) */
 };
 
 static const struct test tests[] = {
-    { "children", children }, { "fork_before", fork_before }, { "cancelled", cancelled }, { "small_stack", small_stack }, { "deep_text", deep_text }, { "profiled", profiled },
+    { "children", children }, { "fork_before", fork_before }, { "cancelled", cancelled }, { "small_stack", small_stack }, { "default_stack", default_stack },
+    { "deep_text", deep_text }, { "profiled", profiled },
     { "profiled_restart", profiled_restart }, { "interrupted", interrupted }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
     { "waited_for", waited_for }, { "float_upward", float_upward }, { "float_trapping", float_trapping },
 #if defined __x86_64__
