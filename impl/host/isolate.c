@@ -15,17 +15,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
 
 enum { CODE_SIZE = 512 << 20, WAIT_SECONDS = 30 };
 static const char program[] = "cudaway-kernels";
@@ -59,6 +67,8 @@ static struct {
     bool alive;
     int pidfd, control;
     struct cw_fd_file control_file;     /* where the program has closed it, it has closed all of these descriptors */
+    pid_t parent;               /* of the process, where somebody must stay for that (see child); 0: nobody */
+    void *parent_memory;
     struct runtime *runtime;    /* the latest one's */
     struct cwh_channel *idle;
     struct pages *pages;        /* sorted */
@@ -162,6 +172,30 @@ receive(void *to, size_t size)
     return n;
 }
 
+enum { CHILD_STACK = 64 * 1024, PROCESSES = 4, END_MS = 1000 };
+struct start {
+    char path[4200], threads[64], model[96], capability[64];
+    char *arguments[2], *environment[5];
+    int socket, pidfd;
+    bool stays;
+    _Atomic uint32_t done;      /* the process is started, or cannot be */
+    uint8_t *stack;
+};
+enum { SPAWN_SIZE = 2 * CHILD_STACK + sizeof(struct start) };
+
+/* Lock held. The parent ends when the process has. What does not end in time is left alone. */
+static void
+bury_parent(void)
+{
+    struct pollfd p = { .fd = isolate.pidfd, .events = POLLIN };
+    if (isolate.parent && poll(&p, 1, END_MS) > 0) {
+        while (waitpid(isolate.parent, NULL, __WCLONE) < 0 && errno == EINTR)
+            ;
+        munmap(isolate.parent_memory, SPAWN_SIZE);
+    }
+    isolate.parent = 0;
+}
+
 /* Lock held. The process ended, or is of no use any more. */
 static void
 bury(bool ended)
@@ -171,13 +205,16 @@ bury(bool ended)
     isolate.alive = false;
     if (ended)
         cw_error("the process that runs kernels ended; contexts that have launched kernels there are of no use any more");
-    if (cw_fd_is(isolate.control, &isolate.control_file)) {
+    bool ours = cw_fd_is(isolate.control, &isolate.control_file);
+    if (ours) {
         (void)syscall(SYS_pidfd_send_signal, isolate.pidfd, SIGKILL, NULL, 0);     /* refused: it ends when its socket closes */
-        close(isolate.pidfd);
         close(isolate.control);
     }
-    isolate.pidfd = -1;
     isolate.control = -1;
+    bury_parent();
+    if (ours)
+        close(isolate.pidfd);
+    isolate.pidfd = -1;
     while (isolate.idle) {
         struct cwh_channel *c = isolate.idle;
         isolate.idle = c->next;
@@ -308,14 +345,6 @@ on_pages(const struct cw_va_pages *p)
 
 /* ---- the process ---------------------------------------------------------------------------------------------------------- */
 
-struct start {
-    char path[4200], threads[64], model[96], capability[64];
-    char *arguments[2], *environment[5];
-    int socket, pidfd;
-    uint8_t *stack;
-};
-enum { CHILD_STACK = 64 * 1024, PROCESSES = 4 };
-
 /* The thread sanitizer takes what a child does in this memory for the calling thread's own. */
 #ifdef __SANITIZE_THREAD__
 enum { SHARED_MEMORY = 0 };
@@ -340,12 +369,52 @@ grandchild(void *user)
     _exit(127);
 }
 
-/* In a child that shares memory and descriptors, and ends at once: so the process is none of the program's children. */
+/* System calls in a process that has this one's memory and goes on beside it: errno is the calling thread's here, which may be gone. */
+static long
+call(long number, uintptr_t a, uintptr_t b, uintptr_t c)
+{
+    register long fourth __asm__("r10") = 0;
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth) : "rcx", "r11", "memory");
+    return result;
+}
+
+/* No wait() without __WALL sees a child that sends no signal when it ends; and one that has executed a program sends SIGCHLD. So the process is started
+ * by a child, which shares memory and descriptors, and is none of the program's own. Most often that child ends at once, and the process is an
+ * orphan. A program that is given the orphans would have it as a child again: there the first child stays as its parent, and ends after it.
+ * It has the program's memory, but none of its descriptors, no thread-local variables, and no signals. */
 static int
 child(void *user)
 {
     struct start *s = user;
-    return clone(grandchild, s->stack + CHILD_STACK, SHARED_MEMORY | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, s, &s->pidfd) < 0;
+    setsid();                   /* signals to the program's group, and from its terminal, are the program's */
+    int failed = chdir("/") || clone(grandchild, s->stack + CHILD_STACK, SHARED_MEMORY | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, s, &s->pidfd) < 0;
+    if (!s->stays)
+        return failed;
+    call(SYS_prctl, PR_SET_NAME, (uintptr_t)"cudaway-parent", 0);
+    bool alone = !call(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE);   /* before Linux 5.9 it cannot be, and must not keep descriptors open */
+    atomic_store(&s->done, 1);
+    call(SYS_futex, (uintptr_t)&s->done, FUTEX_WAKE, 1);
+    while (alone && !failed && call(SYS_wait4, (uintptr_t)-1, 0, __WALL) == -EINTR)
+        ;
+    for (;;)
+        call(SYS_exit_group, 0, 0, 0);
+}
+
+/* The child that stays has started the process, or has ended. */
+static void
+wait_for_start(struct start *s, pid_t pid)
+{
+    const struct timespec t = { 0, 100000000 };
+    while (!atomic_load(&s->done) && !waitpid(pid, NULL, __WCLONE | WNOHANG))
+        (void)syscall(SYS_futex, &s->done, FUTEX_WAIT, 0, &t, NULL, 0);
+}
+
+static bool
+adopts_orphans(void)
+{
+    int is = 0;
+    return getpid() == 1 || (!prctl(PR_GET_CHILD_SUBREAPER, &is, 0, 0, 0) && is);
 }
 
 static void
@@ -356,19 +425,19 @@ pass(struct start *s, unsigned *n, char *text, size_t size, enum cw_env var)
         s->environment[(*n)++] = text;
 }
 
-/* The program gets no SIGCHLD of it, and its wait() does not see it. A descriptor of the process, or -1. */
+/* Lock held. The program gets no SIGCHLD of it, and its wait() does not see it. A descriptor of the process, or -1. The status of the child says nothing:
+ * another thread of the program may take it. */
 static int
 spawn(int socket)
 {
     static char no_config[] = "CUDAWAY_CONFIG=none";
-    enum { SIZE = 2 * CHILD_STACK + sizeof(struct start) };
     unsigned n = 0;
-    int status = -1, pidfd;
-    uint8_t *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int pidfd;
+    uint8_t *memory = mmap(NULL, SPAWN_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return -1;
     struct start *s = (struct start *)(void *)(memory + 2 * CHILD_STACK);
-    *s = (struct start){ .socket = socket, .pidfd = -1, .stack = memory };
+    *s = (struct start){ .socket = socket, .pidfd = -1, .stack = memory, .stays = adopts_orphans() };
     char *dir = cw_dir_of_object((const void *)(uintptr_t)&cwh_isolated);
     bool ok = dir && snprintf(s->path, sizeof s->path, "%s/%s", dir, program) < (int)sizeof s->path;
     free(dir);
@@ -384,14 +453,21 @@ spawn(int socket)
         sigset_t all, old;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &old);
-        pid_t pid = clone(child, memory + 2 * CHILD_STACK, SHARED_MEMORY | CLONE_VFORK | CLONE_FILES, s);
-        while (pid > 0 && waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR)
+        pid_t pid = clone(child, memory + 2 * CHILD_STACK, SHARED_MEMORY | (s->stays ? 0 : CLONE_VFORK) | CLONE_FILES, s);
+        if (pid > 0 && s->stays)
+            wait_for_start(s, pid);
+        if (pid > 0 && s->stays && s->pidfd >= 0) {
+            isolate.parent = pid;
+            isolate.parent_memory = memory;
+        }
+        while (pid > 0 && !isolate.parent && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
             ;
         pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
     pidfd = cw_fd_keep(s->pidfd);
-    munmap(memory, SIZE);
-    return status ? -1 : pidfd;
+    if (!isolate.parent)
+        munmap(memory, SPAWN_SIZE);
+    return pidfd;
 }
 
 /* Lock held. *taken: the kernel has placed something of the process where the program has device memory or code. CWB_UNSUPPORTED: it cannot be used. */

@@ -49,27 +49,28 @@ send_launch(const struct cwh_channel *channel, const struct cwb_context *c, cons
     return send_all(channel->fd, &m, sizeof m, l->abi.params, param_size);
 }
 
+struct message { struct cwh_remote_answer a; char text[CWH_MAX_TEXT]; };
+
 /* False: the process ended, or talks nonsense. */
 static bool
-serve(const struct cwh_channel *channel, struct cwh_exec_launch *l)
+serve(const struct cwh_channel *channel, struct cwh_exec_launch *l, struct message *m)
 {
-    struct { struct cwh_remote_answer a; char text[CWH_MAX_TEXT]; } m;
     size_t complaints = 0;
     for (;;) {
         ssize_t n;
         do
-            n = recv(channel->fd, &m, sizeof m, 0);
+            n = recv(channel->fd, m, sizeof *m, 0);
         while (n < 0 && errno == EINTR);
-        if (n < (ssize_t)sizeof m.a || m.a.size != (size_t)n - sizeof m.a)
+        if (n < (ssize_t)sizeof m->a || m->a.size != (size_t)n - sizeof m->a)
             return false;
         struct cwh_remote_heap heap = { 0, 0 };
-        switch (m.a.kind) {
+        switch (m->a.kind) {
         case CWH_OUTPUT:
-            cwh_output_append(l->output, m.text, m.a.size);
+            cwh_output_append(l->output, m->text, m->a.size);
             break;
         case CWH_COMPLAINT:
-            complaints += m.a.size;
-            if (complaints > MOST_COMPLAINTS || !cw_stderr_write(m.text, m.a.size))
+            complaints += m->a.size;
+            if (complaints > MOST_COMPLAINTS || !cw_stderr_write(m->text, m->a.size))
                 complaints = MOST_COMPLAINTS;
             break;
         case CWH_HEAP:
@@ -79,13 +80,13 @@ serve(const struct cwh_channel *channel, struct cwh_exec_launch *l)
                 return false;
             break;
         case CWH_DONE:
-            if (m.a.result < 0 || m.a.result >= CWB_RESULT_COUNT)
+            if (m->a.result < 0 || m->a.result >= CWB_RESULT_COUNT)
                 return false;
-            l->result = (cwb_result)m.a.result;
-            memcpy(l->message, m.a.message, sizeof l->message);
+            l->result = (cwb_result)m->a.result;
+            memcpy(l->message, m->a.message, sizeof l->message);
             l->message[sizeof l->message - 1] = 0;
             if (l->cost)
-                atomic_store_explicit(l->cost, m.a.cost, memory_order_relaxed);
+                atomic_store_explicit(l->cost, m->a.cost, memory_order_relaxed);
             return true;
         default:
             return false;
@@ -105,7 +106,14 @@ cwh_isolate_run(uint64_t process, const struct cwb_context *c, struct cwh_exec_l
     }
     cwb_result why;
     struct cwh_channel *channel = cwh_channel_get(process, &why);
-    bool good = channel && send_launch(channel, c, l, param_size) && serve(channel, l);
+    struct message *m = channel ? malloc(sizeof *m) : NULL;     /* a program's threads may have small stacks */
+    if (channel && !m) {
+        cwh_channel_put(channel, true);
+        channel = NULL;
+        why = CWB_NOMEM;
+    }
+    bool good = channel && send_launch(channel, c, l, param_size) && serve(channel, l, m);
+    free(m);
     if (!good)
         cwh_fail(l, why, channel ? "kernel %s: the process that runs kernels ended"
                          : why == CWB_NOMEM ? "kernel %s: no memory for a way to the process that runs kernels"

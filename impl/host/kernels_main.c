@@ -203,7 +203,7 @@ static cwb_result
 channel(int *fd)
 {
     pthread_t t;
-    if (*fd < 0 || pthread_create(&t, NULL, channel_main, (void *)(intptr_t)*fd))
+    if (*fd < 0 || cw_thread_create(&t, NULL, channel_main, (void *)(intptr_t)*fd))
         return CWB_NOMEM;
     pthread_detach(t);
     *fd = -1;
@@ -313,10 +313,13 @@ main(void)
     static struct cwh_hello hello;
     static struct cwh_request q;
     int fds[3];
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGXFSZ, SIG_IGN);           /* the limit of file sizes is an error of the call */
+    /* Faults alone end or interrupt it. It goes when the program does, whatever it is sent. */
+    static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+    sigset_t others;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&others, faults[i]);
+    sigprocmask(SIG_SETMASK, &others, NULL);
     close_others();
     if (!hear_request(&q, fds) || q.kind != CWH_SETUP) {
         fputs("cudaway-kernels: CUDA programs start it (docs/isolation.md)\n", stderr);

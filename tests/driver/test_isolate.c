@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * CUDAWAY_ISOLATE=1: kernels that go for the program's memory, for the process that runs them, and the end of that process. */
+ * CUDAWAY_ISOLATE=1: kernels that go for the program's memory, for the process that runs them, and the end of that process; programs whose signals,
+ * children and stacks it could get in the way of. */
+#define _GNU_SOURCE
 #include "tests/driver/test.h"
 #include "tests/inject.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -47,6 +55,7 @@ launch(const char *name, uint64_t a, uint64_t b)
 static void
 begin(void)
 {
+    OK(cuInit(0));
     OK(cuCtxCreate_v2(&context, 0, 0));
     OK(cuModuleLoadData(&module, text));
 }
@@ -101,29 +110,25 @@ writes(const char *what, volatile uint32_t *secret)
     end();
 }
 
-static pid_t one;
-
-/* The process is no child of ours, but of our process group. */
-static bool
-is_mine(pid_t pid)
-{
-    return getpgid(pid) == getpid();
-}
-
-static bool
-is_other(pid_t pid)
-{
-    return is_mine(pid) && pid != one;
-}
-
-/* The one that there is. One that was ended may take its time to go: it is waited for. */
+/* The process is no child of ours: its number stands beside the one descriptor of a process that the library has. 0: there is none. */
 static pid_t
 kernels_process(void)
 {
-    do
-        one = inject_find("cudaway-kernels", is_mine);
-    while (one && inject_find("cudaway-kernels", is_other) && !usleep(1000));
-    return one;
+    int pid = 0;
+    DIR *d = opendir("/proc/self/fdinfo");
+    for (const struct dirent *e; d && pid <= 0 && (e = readdir(d)); ) {
+        char path[300], line[256];
+        snprintf(path, sizeof path, "/proc/self/fdinfo/%s", e->d_name);
+        FILE *f = fopen(path, "re");
+        while (f && fgets(line, sizeof line, f))
+            if (!strncmp(line, "NSpid:", 6))            /* the last one is ours: /proc may be another namespace's */
+                pid = atoi(strrchr(line, '\t'));
+        if (f)
+            fclose(f);
+    }
+    if (d)
+        closedir(d);
+    return pid > 0 ? pid : 0;
 }
 
 /* What the kernel says of the process: a filter for system calls, no privileges, and no file of ours. */
@@ -202,6 +207,183 @@ ends_in_a_launch(void)
     EXPECT(waitpid(-1, NULL, WNOHANG) == -1);
 }
 
+/* ---- what the program does with signals, children and stacks ---------------------------------------------------------- */
+
+/* Signals that are sent to the program's process group, as a terminal does, are the program's. */
+static void
+group_signals(void)
+{
+    uint32_t *p;
+    EXPECT(getpgid(0) == getpid() || !setpgid(0, 0));
+    begin();
+    OK(cuMemHostAlloc((void **)&p, 4, 0));
+    *p = 1;
+    launch("twice", (uintptr_t)p, 0);
+    OK(cuCtxSynchronize());
+    const pid_t kernels = kernels_process();
+    char path[64], folder[PATH_MAX] = "/";
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)kernels);
+    (void)!readlink(path, folder, sizeof folder - 1);       /* not everybody may */
+    EXPECT(kernels && getsid(kernels) != getsid(0) && !strcmp(folder, "/"));
+    static const int sent[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 };
+    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
+        signal(sent[i], SIG_IGN);
+        EXPECT(!kill(0, sent[i]) && !kill(kernels, sent[i]));
+    }
+    launch("twice", (uintptr_t)p, 0);
+    OK(cuCtxSynchronize());
+    EXPECT(*p == 4 && kernels_process() == kernels);
+    end();
+}
+
+static void
+kill_kernels(void)
+{
+    begin();
+    const pid_t kernels = kernels_process();
+    EXPECT(kernels && !kill(kernels, SIGKILL));
+    while (kernels_process()) {         /* until a call finds that it has ended */
+        (void)cuMemAlloc_v2(&(CUdeviceptr){ 0 }, 4);
+        usleep(1000);
+    }
+    end();
+}
+
+/* A program that is given orphans has no child that wait() sees. What stays for that ends with the process. */
+static void
+no_children(void)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        works();
+        EXPECT(wait(NULL) == -1 && errno == ECHILD);
+        EXPECT(waitpid(-1, NULL, __WALL | WNOHANG) == 0);
+        kill_kernels();
+        EXPECT(waitpid(-1, NULL, __WALL | WNOHANG) == -1 && errno == ECHILD);
+    }
+}
+
+static void
+takes_orphans(void)
+{
+    EXPECT(!prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+    no_children();
+}
+
+static void
+in_child(void (*run)(void))
+{
+    int status = -1;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (!pid) {
+        failures = 0;
+        alarm(100);
+        run();
+        exit(failures != 0);
+    }
+    EXPECT(waitpid(pid, &status, 0) == pid);
+    if (status) {
+        fprintf(stderr, "a child ended with %#x\n", status);
+        failures++;
+    }
+}
+
+/* Process 1 of its own, where the system lets us. */
+static void
+is_first(void)
+{
+    if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
+        printf("no process 1 of ours (%s): it is not tried\n", strerror(errno));
+    else
+        in_child(no_children);
+}
+
+static atomic_bool over;
+
+static void *
+takes_all(void *unused)
+{
+    while (!atomic_load(&over))
+        if (waitpid(-1, NULL, __WALL) < 0)
+            sched_yield();
+    return unused;
+}
+
+/* A thread that waits for whatever ends. */
+static void
+takes_ends(void)
+{
+    pthread_t t;
+    EXPECT(!pthread_create(&t, NULL, takes_all, NULL));
+    for (unsigned i = 0; i < 20; i++) {
+        works();
+        kill_kernels();
+    }
+    atomic_store(&over, true);
+    pthread_join(t, NULL);
+}
+
+static void *
+works_thread(void *unused)
+{
+    works();
+    return unused;
+}
+
+/* The process's default stacks, here and in what it executes. */
+static void
+small_stacks(void)
+{
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__      /* whose frames are larger */
+    pthread_t t;
+    pthread_attr_t small;
+    struct rlimit l = { 32 << 10, 32 << 10 };
+    EXPECT(!setrlimit(RLIMIT_STACK, &l));
+    EXPECT(!pthread_attr_init(&small) && !pthread_attr_setstacksize(&small, 32 << 10) && !pthread_setattr_default_np(&small));
+    EXPECT(!pthread_create(&t, NULL, works_thread, NULL));
+    pthread_join(t, NULL);
+#endif
+}
+
+static bool
+is_alive(pid_t pid)
+{
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    bool read = f && fgets(line, sizeof line, f);
+    if (f)
+        fclose(f);
+    return read && !strstr(line, ") Z ");
+}
+
+/* In the middle of a kernel, by a signal that nobody can take. */
+static void
+ends_with_the_program(void)
+{
+    int ends[2], pid = 0;
+    EXPECT(!pipe(ends));
+    fflush(NULL);
+    pid_t program = fork();
+    if (!program) {
+        uint32_t *p;
+        begin();
+        OK(cuMemHostAlloc((void **)&p, 4, 0));
+        *p = 0;
+        launch("forever", (uintptr_t)p, 0);
+        pid = kernels_process();
+        (void)!write(ends[1], &pid, sizeof pid);
+        pause();
+    }
+    EXPECT(read(ends[0], &pid, sizeof pid) == sizeof pid && pid > 0);
+    EXPECT(!kill(program, SIGKILL) && waitpid(program, NULL, 0) == program);
+    for (unsigned i = 0; i < 10000 && is_alive(pid); i++)
+        usleep(1000);
+    EXPECT(!is_alive(pid));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int
 main(void)
 {
@@ -213,8 +395,12 @@ main(void)
 #endif
     *heap_secret = SECRET;
     int mine = open("/dev/null", O_RDONLY), high = fcntl(mine, F_DUPFD, 100);     /* passed on by exec */
-    EXPECT(getpgid(0) == getpid() || !setpgid(0, 0));
-    OK(cuInit(0));
+    in_child(group_signals);            /* before anything is started here */
+    in_child(takes_orphans);
+    in_child(is_first);
+    in_child(takes_ends);
+    in_child(small_stacks);
+    ends_with_the_program();
     works();
     is_confined(high);
     reads("stack", &stack_secret);
