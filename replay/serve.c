@@ -7,11 +7,15 @@
 #include "replay/compare.h"
 #include "replay/replay.h"
 
+#include "impl/base/fault.h"
+
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void
@@ -147,6 +151,30 @@ check_one(struct cwd_session *session, const char *path, unsigned checks, struct
     cwl_close(&s);
 }
 
+/* ---- the end of who started it ----------------------------------------------------------------------------------------------- */
+
+enum { GRACE_SECONDS = 3 };             /* for the loop to find the end of its input, and to end in order */
+
+/* The loop does not see that end while it runs a kernel, which may be endless. A child of the program may hold the input open. */
+static void *
+watch(void *program)
+{
+    struct pollfd p[2] = { { .fd = STDIN_FILENO }, { .fd = (int)(intptr_t)program, .events = POLLIN } };
+    while (poll(p, 2, -1) < 0)
+        ;
+    sleep(GRACE_SECONDS);
+    _exit(2);
+}
+
+static void
+watch_program(void)
+{
+    pthread_t t;
+    int program = (int)syscall(SYS_pidfd_open, getppid(), 0);   /* -1: the input alone is watched */
+    if (!cw_thread_create(&t, NULL, watch, (void *)(intptr_t)program))
+        pthread_detach(t);
+}
+
 /* ---- the loop ---------------------------------------------------------------------------------------------------------------- */
 
 int
@@ -158,6 +186,7 @@ cwd_serve(const char *on, const struct cwd_tolerances *t, bool bounds, unsigned 
     FILE *f = out >= 0 && nothing >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 ? fdopen(out, "w") : NULL;
     if (!f)
         return 2;
+    watch_program();
     if (cwd_session_open(&s, on, &e) != CW_OK) {
         fprintf(f, "= 2 %s\n", e.text);
         fflush(f);

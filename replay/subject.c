@@ -42,6 +42,8 @@ child(const struct subject *s, int in, int out, char **environment)
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     signal(SIGPIPE, SIG_DFL);
+    if (s->inside)
+        setsid();               /* signals to the program's group, and from its terminal, are the program's */
     /* Libraries at fixed addresses, away from the memory of recorded programs. */
     int persona = personality(0xffffffff);
     if (persona >= 0)
@@ -63,17 +65,35 @@ child(const struct subject *s, int in, int out, char **environment)
     _exit(2);
 }
 
+/* A line without its end. A signal of the program, which getline would take for the end, may interrupt it. */
+static bool
+read_line(struct subject *s, struct cw_buf *line)
+{
+    line->size = 0;
+    for (;;) {
+        int c = getc(s->from);
+        if (c == EOF && ferror(s->from) && errno == EINTR) {
+            clearerr(s->from);
+        } else if (c == EOF) {
+            return false;
+        } else if (c == '\n') {
+            cw_buf_append(line, "", 1);
+            return !line->failed;
+        } else {
+            cw_buf_append(line, &(char){ (char)c }, 1);
+        }
+    }
+}
+
 /* Read up to the line that starts with "=", which is the status. -1: it ended. */
 static int
 answer(struct subject *s, struct cw_buf *lines)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t n;
+    struct cw_buf b;
     int status = -1;
-    while (status < 0 && (n = getline(&line, &capacity, s->from)) > 0) {
-        if (line[n - 1] == '\n')
-            line[n - 1] = 0;
+    cw_buf_init(&b);
+    while (status < 0 && read_line(s, &b)) {
+        const char *line = b.data;
         if (line[0] == ' ') {
             cw_buf_printf(lines, "%s\n", line + 1);
         } else if (line[0] == '{') {
@@ -84,7 +104,7 @@ answer(struct subject *s, struct cw_buf *lines)
                 cw_buf_printf(lines, "%s\n", line[3] ? line + 4 : "it failed");
         }
     }
-    free(line);
+    cw_buf_finish(&b);
     return status;
 }
 

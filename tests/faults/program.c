@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program with faults that only a whole program can have: program correct|leak|context|freed|pool. The kernel writes n words from `to` on.
- * Each case ends with status 0 but `freed`, whose last launch uses memory that is freed, and `pool`, whose last writes behind an allocation of a pool. */
+ * A program with faults that only a whole program can have: program correct|leak|context|freed|pool|timer|endless. The kernel writes n words from `to` on.
+ * `timer` is a correct one that a signal interrupts all the while; `endless` launches a kernel that does not end. Each other case ends with status 0 but `freed`, whose last launch uses memory that is freed, and `pool`, whose last writes behind an allocation of a pool. */
+#define _GNU_SOURCE
 #include "impl/api/cuda.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #define CHECK(call)                                                                      \
     do {                                                                                \
@@ -24,7 +27,26 @@ static const char text[] =
     "    ld.param.u64 %a, [to]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; setp.ge.u32 %p, %t, %n;\n"
     "    @%p bra end;\n"
     "    mad.wide.u32 %a, %t, 4, %a; st.global.u32 [%a], %t;\n"
-    "end:\n    ret;\n}\n";
+    "end:\n    ret;\n}\n"
+    ".visible .entry endless(.param .u64 to, .param .u32 n)\n{\n"
+    "    .reg .u64 %a; .reg .u32 %t; .reg .pred %p;\n"
+    "    ld.param.u64 %a, [to];\n"
+    "again:\n    ld.volatile.global.u32 %t, [%a]; setp.ne.u32 %p, %t, 77777;\n    @%p bra again;\n    ret;\n}\n";
+
+static void
+tick(int signal)
+{
+    (void)signal;
+}
+
+static void
+start_timer(void)
+{
+    struct sigaction a = { .sa_handler = tick };        /* without SA_RESTART */
+    struct itimerval every = { { 0, 1000 }, { 0, 1000 } };
+    sigaction(SIGALRM, &a, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+}
 
 static void
 launch(CUfunction f, CUdeviceptr to, uint32_t n)
@@ -44,6 +66,8 @@ main(int argc, char **argv)
     CUfunction f;
     CUdeviceptr a, b, other;
     uint32_t first[64];
+    if (!strcmp(what, "timer"))
+        start_timer();
     CHECK(cuInit(0));
     CHECK(cuDeviceGet(&d, 0));
     CHECK(cuCtxCreate_v4(&c, NULL, 0, d));
@@ -71,9 +95,13 @@ main(int argc, char **argv)
         launch(f, other, 64);
         return 0;
     }
+    if (!strcmp(what, "endless")) {
+        CHECK(cuModuleGetFunction(&f, m, what));
+        launch(f, a, 1);
+    }
     CHECK(cuMemFree_v2(a));
     CHECK(cuMemFree_v2(other));
-    if (!strcmp(what, "correct"))
+    if (!strcmp(what, "correct") || !strcmp(what, "timer"))
         CHECK(cuMemFree_v2(b));
     if (strcmp(what, "leak"))
         CHECK(cuCtxDestroy_v2(c));

@@ -40,6 +40,30 @@ says "fill, launch 4:" "out of bounds: 4 bytes are written at .* 0 bytes behind 
 run memcheck "$APP" kernels "$PTX" write_behind
 says "out of bounds: 4 bytes are written at .*, 3072 bytes behind buffer [0-9]*, parameter out, of 1024 bytes, allocated by call [0-9]*, cuMemAlloc_v2" "1 launches checked, faults in 1"
 
+run all "$PROGRAM" timer || fail "timer gave $?"
+says "2 launches checked, faults in 0, 0 allocations leaked"
+
+# A program that is killed while its launch is checked: what checks it ends, too.
+runs() { # pid
+    [ -r "/proc/$1/stat" ] && ! grep -q ') Z ' "/proc/$1/stat"
+}
+CUDAWAY_CHECK=memcheck timeout -s KILL 300 "$PROGRAM" endless >"$dir/out" 2>&1 &
+server=
+for _ in $(seq 100); do
+    program=$(pgrep -P $!) && server=$(pgrep -P "$program") && break
+    sleep 0.1
+done
+sleep 3                                 # it has got to the launch that does not end
+kill -KILL "$program"
+for _ in $(seq 150); do
+    runs "$server" || break
+    sleep 0.1
+done
+if [ -z "$server" ] || runs "$server"; then
+    fail "what checked a program that was killed is still there"
+    kill -KILL "$server"
+fi
+
 # A name that is none: one line, and the program runs.
 run memchk "$PROGRAM" correct || fail "a wrong name gave $?"
 says "has memchk, which is none of"
