@@ -171,7 +171,8 @@ cw_layer_init(void)
     /* Recursive: a constructor of the library below may call an exported function, which must not wait for itself. */
     static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     static bool starting;
-    int saved = errno;
+    int saved = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);    /* libraries are opened: a thread that ended there would keep this lock, and the linker's */
     pthread_mutex_lock(&lock);
     const struct cw_cuda_table *t = atomic_load(&cw_layer_top);
     if (!t && starting) {
@@ -185,6 +186,7 @@ cw_layer_init(void)
             atomic_store_explicit(&cw_layer_top, t, memory_order_release);
     }
     pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
     return t;
 }

@@ -23,6 +23,23 @@ lacking(void)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* A thread that was cancelled while it opens the driver would keep this lock, and the linker's. */
+static int
+enter(void)
+{
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_mutex_lock(&lock);
+    return cancel;
+}
+
+static void
+leave(int cancel)
+{
+    pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancel, NULL);
+}
+
 static void *
 open_driver(bool *no_memory)
 {
@@ -64,22 +81,22 @@ rt_load(void)
 {
     if (LIKELY(atomic_load_explicit(&ready, memory_order_acquire)))
         return true;
-    pthread_mutex_lock(&lock);
+    const int cancel = enter();
     bool loaded = load() == cudaSuccess;
-    pthread_mutex_unlock(&lock);
+    leave(cancel);
     return loaded;
 }
 
 static cudaError_t
 init_slow(void)
 {
-    pthread_mutex_lock(&lock);
+    const int cancel = enter();
     cudaError_t e = load();
     if (e == cudaSuccess)
         e = rt_result(CU(cuInit)(0));
     if (e == cudaSuccess)
         atomic_store_explicit(&ready, true, memory_order_release);
-    pthread_mutex_unlock(&lock);
+    leave(cancel);
     return e;
 }
 

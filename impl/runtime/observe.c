@@ -56,10 +56,12 @@ rt_before(unsigned function, void *const *args)
 {
     if (!recording)
         return;
-    int saved = errno;
+    int saved = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);    /* a library is opened, and observers hold locks */
     pthread_once(&once, load_observer);
     if (observer)
         observer->before(function, args);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }
 
@@ -78,11 +80,13 @@ write_log(unsigned function, void *const *args, cudaError_t result)
 void
 rt_after(unsigned function, void *const *args, cudaError_t result)
 {
-    int saved = errno;
+    int saved = errno, cancel;
 
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     if (logging)
         write_log(function, args, result);
     if (recording && observer)
         observer->after(function, args, (int)result);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }

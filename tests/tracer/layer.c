@@ -4,9 +4,11 @@
 #include "cudaway/cuda_table.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int failures;
 
@@ -31,6 +33,29 @@ mapped(const char *name)
     return found;
 }
 
+static __typeof__(&cuInit) init;
+
+/* The first call, which loads the library below, in a thread that is to be cancelled: the others go on. */
+static void *
+cancelled(void *user)
+{
+    pthread_cancel(pthread_self());
+    *(CUresult *)user = init(0);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void
+first_call(void)
+{
+    pthread_t t;
+    void *end;
+    CUresult r = CUDA_ERROR_UNKNOWN;
+    CHECK(!pthread_create(&t, NULL, cancelled, &r) && !pthread_join(t, &end));
+    CHECK(r == CUDA_SUCCESS);
+    CHECK(end == PTHREAD_CANCELED);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -51,7 +76,9 @@ main(int argc, char **argv)
 #undef X
     CHECK(missing == 0);
 
-    __typeof__(&cuInit) init = (__typeof__(&cuInit))dlsym(layer, "cuInit");
+    alarm(100);
+    init = (__typeof__(&cuInit))dlsym(layer, "cuInit");
+    first_call();
     CHECK(init(0) == CUDA_SUCCESS);
     CHECK(init(1) == CUDA_ERROR_INVALID_VALUE);
     CHECK(mapped("below.so"));
