@@ -207,8 +207,8 @@ shared_remove(size_t at)
     nshared--;
 }
 
-/* Pages that move into the file are read-only meanwhile. Other blocks lie on them too, and a kernel, a copy or (managed memory) the program may write
- * there. The writer faults, waits in the handler until `moves` is even, and writes then. A thread whose fault is handled after the move cannot tell it
+/* Pages that move into the file are read-only meanwhile. Other blocks lie on them too, and a kernel or a copy may write there; the program's own accesses,
+ * whose thread may block signals, are to blocks with pages of their own. The writer faults, waits in the handler until `moves` is even, and writes then. A thread whose fault is handled after the move cannot tell it
  * from a real one, so inside all that ever moved each thread may repeat an access once after each move. */
 static _Atomic uint64_t moves;          /* odd: under way */
 static _Atomic uint64_t moved_from = UINT64_MAX, moved_to;
@@ -463,6 +463,12 @@ cw_va_alloc(size_t size, size_t align, uint64_t *address)
     if (r == CWB_OK)
         *address = a;
     return r;
+}
+
+cwb_result
+cw_va_alloc_pages(size_t size, size_t align, uint64_t *address)
+{
+    return size > CW_VA_SIZE ? CWB_INVALID : cw_va_alloc(round_up(size, PAGE), align > PAGE ? align : PAGE, address);
 }
 
 cwb_result

@@ -28,6 +28,8 @@ cwb_result cw_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *add
 cwb_result cw_va_release(uint64_t address, size_t size);
 /* Reserve and make readable and writable, zero-filled on first touch. Small blocks (below 1 MiB) share pages. */
 cwb_result cw_va_alloc(size_t size, size_t align, uint64_t *address);
+/* The same on pages of its own, which cw_va_share moves for no other block: for what the program itself accesses, also by system calls. */
+cwb_result cw_va_alloc_pages(size_t size, size_t align, uint64_t *address);
 cwb_result cw_va_free(uint64_t address, size_t size);
 /* Give a block that cw_va_alloc gave `more` bytes at its end, pages that are not used yet; both sizes are of whole pages. CWB_ADDRESS_IN_USE: something lies there. */
 cwb_result cw_va_extend(uint64_t address, uint64_t more);

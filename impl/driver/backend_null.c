@@ -283,7 +283,7 @@ null_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_
         atomic_fetch_sub(&in_use, size);
         return CWB_NOMEM;
     }
-    cwb_result r = cw_va_alloc(size, align, address);
+    cwb_result r = kind == CWB_MEM_MANAGED ? cw_va_alloc_pages(size, align, address) : cw_va_alloc(size, align, address);
     if (r != CWB_OK)
         atomic_fetch_sub(&in_use, size);
     return r;
@@ -847,7 +847,7 @@ null_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_pr
     m->program = program;
     m->size = im->size ? im->size : 16;
     m->kernels = calloc(n ? n : 1, sizeof *m->kernels);
-    cwb_result r = m->kernels ? cw_va_alloc(m->size, im->align > 16 ? im->align : 16, &m->image) : CWB_NOMEM;
+    cwb_result r = m->kernels ? cw_va_alloc_pages(m->size, im->align, &m->image) : CWB_NOMEM;      /* it may have managed variables */
     if (r != CWB_OK) {
         free(m->kernels);
         free(m);

@@ -374,7 +374,7 @@ host_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_
     if (kind == CWB_MEM_PINNED) {
         void *p = NULL;
         if (cw_va_window_is_open() || cwh_isolated())
-            return cw_va_alloc(size, align > 512 ? align : 512, address);
+            return cw_va_alloc_pages(size, align, address);
         if (align <= 4096)
             p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (!p || p == MAP_FAILED)
@@ -389,7 +389,7 @@ host_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_
     }
     if (!charge(size))
         return CWB_NOMEM;
-    cwb_result r = cw_va_alloc(size, align > 512 ? align : 512, address);
+    cwb_result r = kind == CWB_MEM_MANAGED ? cw_va_alloc_pages(size, align, address) : cw_va_alloc(size, align > 512 ? align : 512, address);
     if (r != CWB_OK)
         discharge(size);
     return r;

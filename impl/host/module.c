@@ -63,7 +63,7 @@ cwh_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_pro
     }
     uint64_t address = 0;
     m->image_size = img && img->size ? img->size : 16;
-    r = cw_va_alloc(m->image_size, img && img->align > 256 ? img->align : 256, &address);
+    r = cw_va_alloc_pages(m->image_size, img ? img->align : 0, &address);       /* it may have managed variables */
     if (r != CWB_OK)
         goto fail;
     m->image = (uint8_t *)(uintptr_t)address;

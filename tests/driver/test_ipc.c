@@ -3,6 +3,7 @@
  * crosses is what a program sends: 64-byte handles and file descriptors. */
 #include "tests/driver/test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -225,6 +226,68 @@ written_while_shared(void)
     OK(cuCtxSetCurrent(mine));
 }
 
+/* Memory that the program writes itself lies on no page that moves: its thread blocks all signals, and lets the system write there, too. */
+static _Atomic(volatile uint8_t *) own;
+
+static void *
+write_own(void *unused)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    int zero = open("/dev/zero", O_RDONLY);
+    volatile uint8_t *p;
+    while ((p = atomic_load(&own)) != NULL) {
+        *p = 1;
+        if (read(zero, (void *)(uintptr_t)p, 1) != 1) {
+            EXPECT(!"read() into memory of the program failed");
+            break;
+        }
+    }
+    close(zero);
+    return unused;
+}
+
+static void
+own_memory_stays(void)
+{
+    static const char text[] = ".version 7.1\n.target sm_60\n.address_size 64\n.visible .global .attribute(.managed) .align 4 .b32 v;\n";
+    enum { ROUNDS = 60, SIZE = 900000 };
+    CUdeviceptr managed[ROUNDS], near[ROUNDS];
+    CUmodule m[ROUNDS];
+    CUipcMemHandle h;
+    pthread_t t;
+    int has = 0;
+    OK(cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0));
+    if (!has)
+        return;
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t size = 0;
+        if (i % 2) {
+            OK(cuMemAllocManaged(&managed[i], 100, CU_MEM_ATTACH_GLOBAL));
+            OK(cuMemGetAddressRange_v2(NULL, &size, managed[i]));
+            EXPECT(size == 100);
+        } else {
+            OK(cuModuleLoadData(&m[i], text));
+            OK(cuModuleGetGlobal_v2(&managed[i], &size, m[i], "v"));
+        }
+        OK(cuMemAlloc_v2(&near[i], SIZE));
+    }
+    atomic_store(&own, (volatile uint8_t *)(uintptr_t)managed[0]);
+    EXPECT(!pthread_create(&t, NULL, write_own, NULL));
+    for (int i = 0; i < ROUNDS; i++) {
+        atomic_store(&own, (volatile uint8_t *)(uintptr_t)managed[i]);
+        usleep(500);
+        OK(cuIpcGetMemHandle(&h, near[i]));
+    }
+    atomic_store(&own, NULL);
+    pthread_join(t, NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        OK(cuMemFree_v2(near[i]));
+        OK(i % 2 ? cuMemFree_v2(managed[i]) : cuModuleUnload(m[i]));
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -254,6 +317,7 @@ main(int argc, char **argv)
     CUstream s;
     CUevent done, plain;
     struct message m;
+    own_memory_stays();                 /* while there are no gaps: what is allocated lies side by side */
     OK(cuMemAlloc_v2(&large, SIZE));
     OK(cuMemAlloc_v2(&neighbour, SMALL));
     OK(cuMemAlloc_v2(&small, SMALL));
