@@ -277,6 +277,7 @@ in_child(void (*run)(void))
     pid_t pid = fork();
     if (!pid) {
         failures = 0;
+        signal(SIGALRM, _exit);         /* the default action is not for process 1 */
         alarm(100);
         run();
         exit(failures != 0);
