@@ -211,9 +211,11 @@ bury(bool ended)
         close(isolate.control);
     }
     isolate.control = -1;
-    bury_parent();
-    if (ours)
+    if (ours) {
+        bury_parent();
         close(isolate.pidfd);
+    }
+    isolate.parent = 0;
     isolate.pidfd = -1;
     while (isolate.idle) {
         struct cwh_channel *c = isolate.idle;
