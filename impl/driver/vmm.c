@@ -265,8 +265,9 @@ drv_cuMemRelease(CUmemGenericAllocationHandle handle)
     pthread_mutex_lock(&lock);
     bool kept = p->retained > 0;        /* each retained handle is released for itself */
     p->retained -= kept;
+    bool released = kept || handle_kill(&p->obj);       /* under the lock, so that nobody retains a handle that ends; the memory goes later */
     pthread_mutex_unlock(&lock);
-    return kept || handle_kill(&p->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;      /* mappings keep the memory */
+    return released ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;      /* mappings keep the memory */
 }
 
 /* Reserved as a whole, by one reservation. Lock held. */
