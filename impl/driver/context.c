@@ -501,20 +501,30 @@ ctx_from_handle(CUcontext h, struct ctx **out)
     return CUDA_SUCCESS;
 }
 
-/* Takes over the caller's reference, if there is one. */
+/* Make room for one more: the next push succeeds. */
 static CUresult
-push(CUcontext handle, struct ctx *c)
+make_room(void)
 {
     if (tls.count == tls.capacity) {
         uint32_t n = tls.capacity ? tls.capacity * 2 : 8;
         struct entry *s = realloc(tls.stack, n * sizeof *s);
-        if (!s) {
-            if (c)
-                ctx_unref(c);
+        if (!s)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        }
         tls.stack = s;
         tls.capacity = n;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Takes over the caller's reference, if there is one. */
+static CUresult
+push(CUcontext handle, struct ctx *c)
+{
+    CUresult e = make_room();
+    if (e != CUDA_SUCCESS) {
+        if (c)
+            ctx_unref(c);
+        return e;
     }
     if (!tls.registered) {
         pthread_once(&key_once, make_key);
@@ -535,7 +545,9 @@ create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned version)
     if (!pctx || !flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
     struct ctx *c;
-    e = ctx_create(dev, flags, version, false, &c);
+    e = make_room();                    /* first: a context that cannot be pushed would have to end again */
+    if (e == CUDA_SUCCESS)
+        e = ctx_create(dev, flags, version, false, &c);
     if (e != CUDA_SUCCESS)
         return e;
     CUcontext h = c->handle;
