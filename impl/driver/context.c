@@ -49,6 +49,7 @@ thread_exit(void *unused)
     free(tls.stack);
     tls.stack = NULL;
     tls.capacity = 0;
+    tls.registered = false;             /* a later destructor of the thread may make one current again */
 }
 
 static void

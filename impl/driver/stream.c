@@ -34,6 +34,7 @@ thread_streams_release(void)
     free(tls.list);
     tls.list = NULL;
     tls.count = tls.capacity = 0;
+    tls.registered = false;             /* a later destructor of the thread may use another one, which then ends in the next round */
 }
 
 static void
