@@ -19,15 +19,20 @@
 
 struct cwb_stream {
     struct cwb_context *context;
-    struct cwb_stream *next;        /* context.streams; context.lock */
+    struct cwb_stream *next;        /* context.streams, the newest first; context.lock */
+    uint64_t number;                /* grows along the lives of a context's streams */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     struct cwh_op *first, **last;
     uint64_t submitted, completed;
     uint64_t awaited;               /* the least count of completed operations that a thread waits for; NOBODY: none does */
     unsigned refs;                  /* context.lock: the list's and those of cwh_context_wait */
+    bool gone;                      /* context.lock: off the list */
     bool started, closing;
 };
+
+static _Atomic uint64_t made;       /* streams */
+static _Thread_local const struct cwb_context *ended_of;    /* the thread was one of a stream of this context */
 
 uint64_t
 cwh_now(void)
@@ -246,6 +251,7 @@ stream_gone(struct cwb_stream *s)
     pthread_t ended = pthread_self();
     pthread_mutex_lock(&c->lock);
     if (s->started) {
+        ended_of = c;
         before = c->has_ended;
         ended = c->ended;
         c->ended = pthread_self();
@@ -255,6 +261,7 @@ stream_gone(struct cwb_stream *s)
     while (*p != s)
         p = &(*p)->next;
     *p = s->next;
+    s->gone = true;
     stream_unref(s);
     pthread_cond_broadcast(&c->idle);
     pthread_mutex_unlock(&c->lock);
@@ -270,7 +277,9 @@ cwh_context_join(struct cwb_context *c)
     pthread_t t = c->ended;
     c->has_ended = false;
     pthread_mutex_unlock(&c->lock);
-    if (has)
+    if (has && ended_of == c)
+        pthread_detach(t);          /* a host function made the context current in this thread, for which the last one waits */
+    else if (has)
         pthread_join(t, NULL);
 }
 
@@ -383,6 +392,7 @@ cwh_stream_create(struct cwb_context *c, int priority, struct cwb_stream **out)
     pthread_cond_init(&s->done, NULL);
     pthread_mutex_lock(&c->lock);
     s->next = c->streams;
+    s->number = atomic_fetch_add(&made, 1);
     c->streams = s;
     pthread_mutex_unlock(&c->lock);
     *out = s;
@@ -451,33 +461,20 @@ cwh_context_wait(struct cwb_context *c, bool gone)
         pthread_mutex_unlock(&c->lock);
         return;
     }
-    /* A stream that is waited for may be destroyed meanwhile and leave the list: collect first. */
-    size_t n = 0;
-    for (struct cwb_stream *s = c->streams; s; s = s->next)
-        n++;
-    struct cwb_stream *few[32], **all = n > 32 ? calloc(n, sizeof *all) : few;
-    if (!all) {
-        cw_warn("out of memory: waiting for some of the streams only");
-        all = few;
-        n = 32;
-    }
-    n = 0;
-    for (struct cwb_stream *s = c->streams; s && (all != few || n < 32); s = s->next) {
+    /* A stream that is waited for may leave the list meanwhile; the next is then the first that is older. */
+    for (struct cwb_stream *s = c->streams, *next; s; s = next) {
         s->refs++;
-        all[n++] = s;
+        pthread_mutex_unlock(&c->lock);
+        pthread_mutex_lock(&s->lock);
+        wait_completed(s);
+        pthread_mutex_unlock(&s->lock);
+        pthread_mutex_lock(&c->lock);
+        next = s->gone ? c->streams : s->next;
+        while (next && next->number >= s->number)
+            next = next->next;
+        stream_unref(s);
     }
     pthread_mutex_unlock(&c->lock);
-    for (size_t i = 0; i < n; i++) {
-        pthread_mutex_lock(&all[i]->lock);
-        wait_completed(all[i]);
-        pthread_mutex_unlock(&all[i]->lock);
-    }
-    pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < n; i++)
-        stream_unref(all[i]);
-    pthread_mutex_unlock(&c->lock);
-    if (all != few)
-        free(all);
 }
 
 void

@@ -223,6 +223,72 @@ sweep(bool cold, enum fault fault, long samples, long limit)
            shared->errors + shared->successes, shared->errors, shared->successes);
 }
 
+/* What waits for queued work waits for all of it, however many streams there are: memory that a stream still uses is not freed. */
+static atomic_bool opened, was_open;
+static CUcontext waits_context;
+static CUdeviceptr waits_memory;
+
+static void
+holds(void *unused)
+{
+    while (!atomic_load(&opened))
+        usleep(1000);
+}
+
+static void *
+frees(void *unused)
+{
+    (void)cuCtxSetCurrent(waits_context);
+    atomic_store(&countdown, 1);
+    atomic_store(&armed, EVER);
+    CUresult e = cuMemFree_v2(waits_memory);
+    bool then = atomic_load(&opened);
+    atomic_store(&armed, NOTHING);
+    atomic_store(&was_open, then || e != CUDA_SUCCESS);
+    return unused;
+}
+
+static int
+wait_for_all(void)
+{
+    enum { STREAMS = 40 };
+    CUstream s[STREAMS];
+    pthread_t t;
+    alarm(HANGS);
+    CUresult e = cuInit(0);
+    e = e ? e : cuCtxCreate_v2(&waits_context, 0, 0);
+    e = e ? e : cuMemAlloc_v2(&waits_memory, 8 << 20);
+    for (int i = 0; i < STREAMS && !e; i++) {
+        e = cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING);
+        if (!e && !i)
+            e = cuLaunchHostFunc(s[0], holds, NULL);
+        if (!e && !i)
+            e = cuMemsetD8Async(waits_memory, 1, 8 << 20, s[0]);
+    }
+    if (e || pthread_create(&t, NULL, frees, NULL))
+        return 2;
+    usleep(200000);
+    atomic_store(&opened, true);
+    pthread_join(t, NULL);
+    e = cuStreamSynchronize(s[0]);
+    return !e && atomic_load(&was_open) ? 0 : 1;
+}
+
+static void
+in_child_waits(void)
+{
+    int status;
+    fflush(out);
+    pid_t child = fork();
+    if (!child)
+        _exit(wait_for_all());
+    waitpid(child, &status, 0);
+    if (status) {
+        fprintf(out, "FAIL cuMemFree without memory did not wait for the work of 40 streams: status 0x%x\n", status);
+        failures++;
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -247,6 +313,7 @@ main(int argc, char **argv)
         one(cold, !strcmp(argv[3], "ever") ? EVER : ONCE, atol(argv[4]));
         return failures != 0;
     }
+    in_child_waits();
     if (argc == 3 && !strcmp(argv[1], "--samples"))
         samples = atol(argv[2]);
     if (argc > 1 && !strcmp(argv[1], "--all"))
