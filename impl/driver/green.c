@@ -21,6 +21,7 @@ enum { MAGIC = 0x52445743 };
 
 struct desc {
     struct obj obj;                     /* KIND_DESC: no call ends one */
+    struct desc *next;                  /* descs_lock */
     CUdevResource resource;
 };
 
@@ -114,13 +115,39 @@ drv_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups, c
     return CUDA_SUCCESS;
 }
 
-static void
-desc_finish(struct obj *o)
-{
-    free(o);
-}
+/* A descriptor is never destroyed: there is one for each resource that was asked for. */
+static const struct obj_class desc_class = { .kind = KIND_DESC };
+static pthread_mutex_t descs_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct desc *descs;              /* descs_lock */
 
-static const struct obj_class desc_class = { .kind = KIND_DESC, .finish = desc_finish };
+static CUresult
+desc_of(const CUdevResource *resource, struct desc **out)
+{
+    const struct inside want = inside(resource);
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&descs_lock);
+    struct desc *d = descs;
+    for (; d; d = d->next) {
+        const struct inside i = inside(&d->resource);
+        if (i.device == want.device && i.first == want.first && i.count == want.count)
+            break;
+    }
+    if (!d) {
+        d = calloc(1, sizeof *d);
+        if (d)
+            d->resource = *resource;
+        e = d ? handle_new(&d->obj, &desc_class, NULL) : CUDA_ERROR_OUT_OF_MEMORY;
+        if (e == CUDA_SUCCESS) {
+            d->next = descs;
+            descs = d;
+        } else {
+            free(d);
+        }
+    }
+    pthread_mutex_unlock(&descs_lock);
+    *out = d;
+    return e;
+}
 
 /* Several resources are one when they lie next to each other, as those of one division do. */
 CUresult
@@ -140,18 +167,12 @@ drv_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resource
             return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
         all.count += k ? i.count : 0;
     }
-    struct desc *d = calloc(1, sizeof *d);
-    if (!d)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    d->resource = sm_resource(&g.devices[all.device], all.first, all.count);
-    CUresult e = handle_new(&d->obj, &desc_class, NULL);
-    if (e != CUDA_SUCCESS) {
-        free(d);
-        return e;
-    }
-    *phDesc = HANDLE(CUdevResourceDesc, d);
-    handle_put(&d->obj);
-    return CUDA_SUCCESS;
+    const CUdevResource resource = sm_resource(&g.devices[all.device], all.first, all.count);
+    struct desc *d;
+    CUresult e = desc_of(&resource, &d);
+    if (e == CUDA_SUCCESS)
+        *phDesc = HANDLE(CUdevResourceDesc, d);
+    return e;
 }
 
 /* ---- contexts --------------------------------------------------------------------------------------------------------------------- */
