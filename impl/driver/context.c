@@ -833,6 +833,7 @@ drv_cuCtxSynchronize(void)
     CUresult e = capture_context(c);
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->context_sync(c->be));
+    streams_sweep(c);
     if (e == CUDA_SUCCESS)
         pools_waited(c, NULL);
     pools_trim();
@@ -849,6 +850,7 @@ drv_cuCtxSynchronize_v2(CUcontext ctx)
     e = capture_context(c);
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->context_sync(c->be));
+    streams_sweep(c);
     if (e == CUDA_SUCCESS)
         pools_waited(c, NULL);
     pools_trim();

@@ -176,7 +176,8 @@ struct ctx {
     CUstream legacy_handle;
     struct cwb_event *legacy_event;
     uint64_t legacy_seq;                /* order: grows with each submission to the legacy stream */
-    struct stream *blocking;            /* order: list of blocking streams */
+    struct stream *streams;             /* order: all of them, also destroyed ones whose work is not done: */
+    _Atomic uint32_t departed;          /* order: the number of those */
     _Atomic uint32_t peers;             /* bit per device: cuCtxEnablePeerAccess */
     _Atomic bool lent;                  /* work of other contexts used memory of this one */
     struct ctx *next_live;              /* contexts_lock: the list of those that have not ended */
@@ -249,7 +250,8 @@ struct stream {
     uint64_t frees;                     /* ctx.order: how many were submitted to it */
     struct frees behind;                /* what its next work comes behind */
     _Atomic(struct part *) part;        /* graph_lock: its part in a capture; NULL: it captures nothing */
-    struct stream *next_blocking, **link_blocking; /* ctx.order */
+    bool departed;                      /* ctx.order: without references; goes when its work is done */
+    struct stream *next, **link;        /* ctx.order: ctx.streams */
 };
 
 struct event {
@@ -297,6 +299,10 @@ cwb_result stream_follow(struct stream *s, struct stream *earlier, struct cwb_ev
 /* begin, ordering rules satisfied, then wait for everything that s must wait for. */
 CUresult stream_wait_idle(struct stream *s);
 void     thread_streams_release(void);
+void     streams_sweep_slow(struct ctx *c);
+/* Where a program waits: the streams that were destroyed with work pending go when it is done. */
+static inline void streams_sweep(struct ctx *c) { if (__builtin_expect(atomic_load_explicit(&c->departed, memory_order_relaxed) != 0, 0)) streams_sweep_slow(c); }
+bool     streams_settled(struct ctx *c);        /* all that was submitted to streams of c is done, without an error */
 
 /* Stream capture (graph_capture.c): what it forbids. Each check ends the captures that it protects and gives the call's error. */
 extern _Atomic uint32_t captures_active;

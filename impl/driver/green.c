@@ -304,26 +304,6 @@ drv_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int
 
 /* ---- events of all streams of a context, or of a green one ------------------------------------------------------------------------------- */
 
-/* The streams, with references; *n of them. NULL: out of memory. */
-static struct stream **
-streams_of(struct ctx *c, uint64_t green, uint32_t *n)
-{
-    uint32_t most = 0;
-    *n = 0;
-    pthread_mutex_lock(&c->lock);
-    for (const struct obj *o = c->objects; o; o = o->next)
-        most += o->class->kind == KIND_STREAM;
-    struct stream **list = calloc(most + 1, sizeof *list);
-    for (struct obj *o = c->objects; o && list; o = o->next) {
-        if (o->class->kind == KIND_STREAM && (!green || ((struct stream *)o)->green == green)) {
-            handle_ref(o);
-            list[(*n)++] = (struct stream *)o;
-        }
-    }
-    pthread_mutex_unlock(&c->lock);
-    return list;
-}
-
 /* `wait`: each stream waits for the event; else the event is recorded behind all of them, in a stream of its own. */
 static CUresult
 all_streams(struct ctx *c, uint64_t green, CUevent h, bool wait)
@@ -339,10 +319,7 @@ all_streams(struct ctx *c, uint64_t green, CUevent h, bool wait)
     const struct cwb_backend *b = c->b;
     struct cwb_stream *meet = NULL;
     struct cwb_event *join = NULL;
-    uint32_t n;
-    struct stream **list = streams_of(c, green, &n);
-    e = list ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    if (e == CUDA_SUCCESS && !wait) {
+    if (!wait) {
         e = result_of(b->stream_create(c->be, 0, &meet));
         if (e == CUDA_SUCCESS)
             e = result_of(b->event_create(c->be, 0, &join));
@@ -350,12 +327,14 @@ all_streams(struct ctx *c, uint64_t green, CUevent h, bool wait)
     pthread_mutex_lock(&c->order);
     if (e == CUDA_SUCCESS && atomic_load(&c->dead))
         e = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    for (uint32_t i = 0; i < n && e == CUDA_SUCCESS; i++) {
+    for (const struct stream *s = c->streams; s && e == CUDA_SUCCESS; s = s->next) {
+        if (green && s->green != green)
+            continue;
         if (wait) {
-            e = atomic_load(&ev->recorded) ? result_of(b->stream_wait_event(list[i]->be, ev->be)) : CUDA_SUCCESS;
+            e = atomic_load(&ev->recorded) ? result_of(b->stream_wait_event(s->be, ev->be)) : CUDA_SUCCESS;
             continue;
         }
-        e = result_of(b->event_record(join, list[i]->be));
+        e = result_of(b->event_record(join, s->be));
         if (e == CUDA_SUCCESS)
             e = result_of(b->stream_wait_event(meet, join));    /* which keeps this record when the next replaces it */
     }
@@ -365,9 +344,6 @@ all_streams(struct ctx *c, uint64_t green, CUevent h, bool wait)
         ev->behind.n = 0;
     }
     pthread_mutex_unlock(&c->order);
-    for (uint32_t i = 0; i < n; i++)
-        handle_put(&list[i]->obj);
-    free(list);
     if (join)
         b->event_destroy(join);
     if (meet)

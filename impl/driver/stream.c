@@ -2,7 +2,8 @@
  * Streams and the rules of the default streams (CUDA driver API, "Stream synchronization behavior"):
  *  - work in the legacy stream starts after all work submitted so far to the context's blocking streams, and their later
  *    work starts after it; non-blocking streams are apart;
- *  - the per-thread default stream is a blocking stream, one for each thread and context.
+ *  - the per-thread default stream is a blocking stream, one for each thread and context;
+ *  - a destroyed stream counts for these rules, and for events of a whole context, until its work is done.
  * Submission is bracketed by stream_begin and stream_end, which hold ctx.order, so that the rule and the work are one step. */
 #include "impl/driver/graph.h"
 
@@ -49,18 +50,46 @@ make_key(void)
     pthread_key_create(&key, thread_exit);
 }
 
+/* Onto the list of its context and off it; ctx.order is held. */
+static void
+link_stream(struct ctx *c, struct stream *s)
+{
+    s->next = c->streams;
+    s->link = &c->streams;
+    if (s->next)
+        s->next->link = &s->next;
+    c->streams = s;
+}
+
+static void
+unlink_stream(struct stream *s)
+{
+    *s->link = s->next;
+    if (s->next)
+        s->next->link = s->link;
+}
+
+/* Takes the departed streams whose work is done off the list, all of them once the context has ended: it takes no more work. ctx.order is held. */
+static struct stream *
+take_departed(struct ctx *c)
+{
+    struct stream *done = NULL;
+    bool all = atomic_load_explicit(&c->dead, memory_order_relaxed);
+    for (struct stream *s = c->departed ? c->streams : NULL, *next; s; s = next) {
+        next = s->next;
+        if (!s->departed || (!all && c->b->stream_query(s->be) == CWB_NOT_READY))
+            continue;
+        unlink_stream(s);
+        c->departed--;
+        s->next = done;
+        done = s;
+    }
+    return done;
+}
+
 static void
 stream_free(struct ctx *c, struct stream *s)
 {
-    pthread_mutex_lock(&c->order);
-    if (c->legacy == s)
-        c->legacy = NULL;
-    if (s->link_blocking) {
-        *s->link_blocking = s->next_blocking;
-        if (s->next_blocking)
-            s->next_blocking->link_blocking = s->link_blocking;
-    }
-    pthread_mutex_unlock(&c->order);
     if (s->be)
         c->b->stream_destroy(s->be);
     for (unsigned i = 1; i < LANES; i++)
@@ -72,12 +101,43 @@ stream_free(struct ctx *c, struct stream *s)
 }
 
 static void
+streams_free(struct ctx *c, struct stream *list)
+{
+    for (struct stream *next; list; list = next) {
+        next = list->next;
+        stream_free(c, list);
+    }
+}
+
+void
+streams_sweep_slow(struct ctx *c)
+{
+    pthread_mutex_lock(&c->order);
+    struct stream *done = take_departed(c);
+    pthread_mutex_unlock(&c->order);
+    streams_free(c, done);
+}
+
+static void
 stream_finish(struct obj *o)
 {
     struct stream *s = (struct stream *)o;
+    struct ctx *c = o->ctx;
     if (stream_captures(s))
         capture_stream_gone(s);
-    stream_free(o->ctx, s);
+    pthread_mutex_lock(&c->order);
+    if (c->legacy == s)
+        c->legacy = NULL;
+    bool done = atomic_load_explicit(&c->dead, memory_order_relaxed) || c->b->stream_query(s->be) != CWB_NOT_READY;
+    if (done)
+        unlink_stream(s);
+    else
+        c->departed++;
+    s->departed = !done;
+    pthread_mutex_unlock(&c->order);
+    if (done)
+        stream_free(c, s);
+    streams_sweep(c);
 }
 
 static pthread_mutex_t *
@@ -104,17 +164,18 @@ stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool le
     CUresult e = result_of(c->b->stream_create(c->be, s->priority, &s->be));
     if (e == CUDA_SUCCESS && s->blocking)
         e = result_of(c->b->event_create(c->be, 0, &s->join));
-    if (e == CUDA_SUCCESS && s->blocking) {
+    if (e == CUDA_SUCCESS) {
         pthread_mutex_lock(&c->order);
-        s->next_blocking = c->blocking;
-        s->link_blocking = &c->blocking;
-        if (s->next_blocking)
-            s->next_blocking->link_blocking = &s->next_blocking;
-        c->blocking = s;
+        link_stream(c, s);
         pthread_mutex_unlock(&c->order);
-    }
-    if (e == CUDA_SUCCESS)
+        streams_sweep(c);
         e = handle_new(&s->obj, &stream_class, c);
+        if (e != CUDA_SUCCESS) {
+            pthread_mutex_lock(&c->order);
+            unlink_stream(s);
+            pthread_mutex_unlock(&c->order);
+        }
+    }
     if (e != CUDA_SUCCESS) {
         stream_free(c, s);
         return e;
@@ -254,8 +315,8 @@ stream_follow(struct stream *s, struct stream *earlier, struct cwb_event *e)
 static cwb_result
 join_blocking(struct ctx *c)
 {
-    for (struct stream *b = c->blocking; b; b = b->next_blocking) {
-        if (!b->dirty)
+    for (struct stream *b = c->streams; b; b = b->next) {
+        if (!b->dirty)                  /* as those that are not blocking never are */
             continue;
         cwb_result r = stream_follow(c->legacy, b, b->join);
         if (r != CWB_OK)
@@ -366,6 +427,7 @@ stream_wait_idle(struct stream *s)
             return result_of(r);
     }
     e = result_of(c->b->stream_sync(s->be));
+    streams_sweep(c);
     if (strict && e == CUDA_SUCCESS)
         pools_waited(c, &done);
     return e;

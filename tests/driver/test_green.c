@@ -3,6 +3,7 @@
  * their streams; and cuCtxRecordEvent, cuCtxWaitEvent. */
 #include "tests/driver/test.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 static int gate[2];
@@ -42,6 +43,39 @@ events(CUcontext c, CUgreenCtx g, CUstream in, CUstream out)
     OK(cuEventDestroy_v2(e));
     close(gate[0]);
     close(gate[1]);
+}
+
+/* So is one that is recorded when a stream with work has been destroyed. */
+static void
+departed(CUcontext c, CUgreenCtx g)
+{
+    CUevent e;
+    CUstream s;
+    EXPECT(!pipe(gate));
+    OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+    OK(g ? cuGreenCtxStreamCreate(&s, g, CU_STREAM_NON_BLOCKING, 0) : cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuLaunchHostFunc(s, wait_for_gate, NULL));
+    OK(cuStreamDestroy_v2(s));
+    OK(g ? cuGreenCtxRecordEvent(g, e) : cuCtxRecordEvent(c, e));
+    usleep(20000);
+    EXPECT_RESULT(cuEventQuery(e), CUDA_ERROR_NOT_READY);
+    open_gate();
+    OK(cuEventSynchronize(e));
+    OK(cuEventDestroy_v2(e));
+    close(gate[0]);
+    close(gate[1]);
+}
+
+/* Descriptors have no end: that of a resource is made once. */
+static void
+descriptors(CUdevResource *r)
+{
+    CUdevResourceDesc d;
+    OK(cuDevResourceGenerateDesc(&d, r, 1));
+    size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < 20000; i++)
+        OK(cuDevResourceGenerateDesc(&d, r, 1));
+    EXPECT(mallinfo2().uordblks < before + 100000);
 }
 
 int
@@ -133,6 +167,9 @@ main(void)
     events(NULL, g, t, plain);
     events(primary, NULL, plain, s);
     events(primary, NULL, s, plain);
+    departed(NULL, g);
+    departed(primary, NULL);
+    descriptors(part);
     OK(cuStreamDestroy_v2(t));
     OK(cuGreenCtxDestroy(g));
     EXPECT_RESULT(cuCtxSetCurrent(green), CUDA_ERROR_INVALID_CONTEXT);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Order and concurrency of streams: asynchrony, the legacy and per-thread default streams, events, callbacks, values. */
+#define _GNU_SOURCE
 #include "tests/driver/test.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -72,6 +74,144 @@ per_thread(void *unused)
     OK(cuStreamSynchronize(s));
     EXPECT(word[SECOND] == 1);
     return NULL;
+}
+
+/* Work in a stream of its own that waits at the gate; the stream goes before the work does. */
+static void
+leave(CUcontext c)
+{
+    CUstream s;
+    OK(cuStreamCreate(&s, CU_STREAM_DEFAULT));
+    close_gate(s);
+    mark(s, FIRST);
+    OK(cuStreamDestroy_v2(s));
+}
+
+static void *
+leave_by_thread(void *c)
+{
+    OK(cuCtxSetCurrent(c));
+    close_gate(CU_STREAM_PER_THREAD);
+    mark(CU_STREAM_PER_THREAD, FIRST);
+    return NULL;
+}
+
+static void
+leave_with_thread(CUcontext c)
+{
+    pthread_t t;
+    EXPECT(!pthread_create(&t, NULL, leave_by_thread, c));
+    pthread_join(t, NULL);
+}
+
+/* The legacy stream waits for the work of blocking streams, whether they are still there or not. */
+static void
+departed(CUcontext c, void (*leaves)(CUcontext c))
+{
+    CUstream apart;
+    clear_marks();
+    leaves(c);
+    mark(NULL, SECOND);
+    pause_ms(20);
+    EXPECT(!word[SECOND]);
+    EXPECT_RESULT(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
+    OK(cuStreamCreate(&apart, CU_STREAM_NON_BLOCKING));
+    mark(apart, THIRD);                 /* which nothing holds up */
+    OK(cuStreamSynchronize(apart));
+    OK(cuStreamDestroy_v2(apart));
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(NULL));
+    EXPECT(word[FIRST] && word[SECOND]);
+}
+
+/* A program's destructor of thread-specific data may come after the driver's and use the per-thread stream again. */
+static pthread_key_t late;
+
+static void
+nothing(void *unused)
+{
+}
+
+static void
+use_late(void *c)
+{
+    OK(cuCtxSetCurrent(c));
+    OK(cuLaunchHostFunc(CU_STREAM_PER_THREAD, nothing, NULL));
+}
+
+static void *
+ends_late(void *c)
+{
+    use_late(c);
+    pthread_setspecific(late, c);
+    return NULL;
+}
+
+static int
+threads(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/task");
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void
+late_destructors(CUcontext c)
+{
+    use_late(c);                        /* the driver's keys are made first: their destructors run first */
+    EXPECT(!pthread_key_create(&late, use_late));
+    int before = threads();
+    for (int i = 0; i < 40; i++) {
+        pthread_t t;
+        EXPECT(!pthread_create(&t, NULL, ends_late, c));
+        pthread_join(t, NULL);
+    }
+    OK(cuCtxSynchronize());
+    for (int i = 0; i < 100 && threads() > before + 10; i++)
+        pause_ms(20);
+    EXPECT(threads() <= before + 10);
+}
+
+/* A host function that makes its own context current: the last reference to it goes with the stream's thread. */
+static void
+make_current(void *c)
+{
+    (void)cuCtxSetCurrent(c);
+}
+
+static long
+address_space(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    EXPECT(f && fscanf(f, "%ld", &pages) == 1);
+    if (f)
+        fclose(f);
+    return pages;
+}
+
+static void
+current_in_host_function(void)
+{
+    long before = 0;
+    for (int i = 0; i < 150; i++) {
+        CUcontext c;
+        CUstream s[3];
+        OK(cuCtxCreate_v2(&c, 0, 0));
+        for (int k = 0; k < 3; k++) {
+            OK(cuStreamCreate(&s[k], CU_STREAM_DEFAULT));
+            OK(cuLaunchHostFunc(s[k], make_current, c));
+        }
+        OK(cuCtxDestroy_v2(c));
+        pause_ms(2);
+        if (i == 49)
+            before = address_space();
+    }
+    EXPECT(address_space() - before < 100 * 256);       /* less than a stack each */
 }
 
 int
@@ -238,9 +378,13 @@ main(void)
     } else {
         EXPECT(r == CUDA_ERROR_NOT_SUPPORTED);
     }
+    departed(ctx, leave);
+    departed(ctx, leave_with_thread);
+    late_destructors(ctx);
     OK(cuMemFree_v2(seen));
     OK(cuMemFreeHost((void *)word));
     OK(cuMemFreeHost(pinned));
     OK(cuCtxDestroy_v2(ctx));
+    current_in_host_function();
     return failures != 0;
 }
