@@ -98,6 +98,17 @@ context_after(uint64_t id)
     return found;
 }
 
+bool
+context_lives(uint64_t id)
+{
+    pthread_mutex_lock(&contexts_lock);
+    const struct ctx *c = live;
+    while (c && c->id != id)
+        c = c->next_live;
+    pthread_mutex_unlock(&contexts_lock);
+    return c != NULL;
+}
+
 void
 contexts_settle(const struct ctx *c)
 {

@@ -207,6 +207,7 @@ void     ctx_ref(struct ctx *c);
 void     ctx_unref(struct ctx *c);
 CUresult ctx_create(CUdevice d, unsigned flags, unsigned version, bool primary, struct ctx **out);
 void     ctx_kill(struct ctx *c);       /* marks dead, ends all handles, frees memory; drops no reference */
+bool     context_lives(uint64_t id);    /* has not ended */
 /* Everything that other contexts than c had submitted when this was called is done. */
 void     contexts_settle(const struct ctx *c);
 

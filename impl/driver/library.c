@@ -55,6 +55,21 @@ library_finish(struct obj *o)
 static const struct obj_class kernel_class = { .kind = KIND_KERNEL, .finish = kernel_finish };
 static const struct obj_class library_class = { .kind = KIND_LIBRARY, .finish = library_finish };
 
+/* Contexts that have ended leave instances behind, which nobody looks up again. l->lock is held. */
+static void
+forget_ended(struct library *l)
+{
+    for (struct instance **p = &l->instances; *p;) {
+        struct instance *i = *p;
+        if (handle_ended(i->module, KIND_MODULE) && !context_lives(i->ctx_id)) {
+            *p = i->next;
+            free(i);
+        } else {
+            p = &i->next;
+        }
+    }
+}
+
 /* The library's module in context c, with a reference. */
 static CUresult
 instantiate(struct library *l, struct ctx *c, struct module **out)
@@ -79,16 +94,18 @@ instantiate(struct library *l, struct ctx *c, struct module **out)
         return e;
     struct instance *n = malloc(sizeof *n);
     pthread_mutex_lock(&l->lock);
+    bool ended = !l->kernels;           /* unloaded meanwhile: it took the instances that there were */
+    forget_ended(l);
     for (i = l->instances; i && i->ctx_id != c->id; i = i->next)
         ;
-    if (n && !i) {
+    if (n && !i && !ended) {
         *n = (struct instance){ l->instances, c->id, HANDLE(CUmodule, m) };
         l->instances = n;
         n = NULL;
     } else if (i) {
         *out = handle_get(i->module, KIND_MODULE);      /* another thread was faster */
     }
-    bool mine = !i && !n;
+    bool mine = !i && !n && !ended;
     pthread_mutex_unlock(&l->lock);
     free(n);
     if (mine) {
@@ -97,7 +114,7 @@ instantiate(struct library *l, struct ctx *c, struct module **out)
     }
     (void)handle_end(&m->obj);
     handle_put(&m->obj);
-    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return *out ? CUDA_SUCCESS : ended ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult
@@ -300,11 +317,14 @@ drv_cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
     return e;
 }
 
-/* Where managed variables are, which need no context: in the current one, or in the first device's primary context, which stays then. */
+/* Where managed variables are, which need no context: in the current one, or in the first device's primary context, which stays then. With a
+ * reference: what is another thread's to reset, or to replace in l->home, does not stay. */
 static CUresult
 context_for_managed(struct library *l, struct ctx **out)
 {
     CUresult e = ctx_usable(out);
+    if (e == CUDA_SUCCESS)
+        ctx_ref(*out);
     if (e != CUDA_ERROR_INVALID_CONTEXT && e != CUDA_ERROR_CONTEXT_IS_DESTROYED)
         return e;
     struct ctx *fresh = NULL;
@@ -315,7 +335,7 @@ context_for_managed(struct library *l, struct ctx **out)
     struct ctx *old = l->home;
     if (!old || atomic_load(&old->dead))
         l->home = fresh, fresh = old;
-    *out = l->home;
+    ctx_ref(*out = l->home);
     pthread_mutex_unlock(&l->lock);
     if (fresh)
         primary_unpin(fresh);
@@ -346,8 +366,11 @@ global(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name, bo
         return CUDA_ERROR_NOT_FOUND;
     struct module *m AUTO_PUT = NULL;
     CUresult e = managed ? context_for_managed(l, &c) : CUDA_SUCCESS;
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS) {
         e = instantiate(l, c, &m);
+        if (managed)
+            ctx_unref(c);
+    }
     uint64_t a = 0;
     size_t size = 0;
     if (e == CUDA_SUCCESS)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Streams, events and modules that one thread destroys and makes anew while others submit with them: each call succeeds or says that the
- * handle is none. What goes wrong is for the sanitizers to see; without them, that nothing crashes or stays. */
+ * handle is none. What goes wrong is for the sanitizers to see; without them, that nothing crashes or stays. And pairs of calls of two threads,
+ * each of which has to come wholly before or behind the other. */
 #include "tests/driver/test.h"
+
+#include <malloc.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,6 +52,153 @@ worker(void *unused)
             count(cuMemcpyDtoHAsync_v2(host, now->p, BYTES / 2, s));   /* waits, with a reference of its own */
     }
     return unused;
+}
+
+/* ---- pairs of calls ---- */
+
+static pthread_barrier_t barrier;
+static _Atomic bool ends;
+static void (*second)(void);
+
+static void
+some_time(unsigned most)
+{
+    static _Thread_local unsigned seed = 1;
+    seed = seed * 1664525 + 1013904223;
+    for (volatile unsigned i = (seed >> 8) % most; i; i--)
+        ;
+}
+
+static void *
+calls_second(void *unused)
+{
+    OK(cuCtxSetCurrent(ctx));
+    for (;;) {
+        pthread_barrier_wait(&barrier);
+        if (atomic_load(&ends))
+            return unused;
+        second();
+        pthread_barrier_wait(&barrier);
+    }
+}
+
+/* `before` makes something, `first` and `second` are called at once, `after` looks at what came of it. */
+static void
+both(unsigned rounds, void (*before)(void), void (*first)(void), void (*other)(void), void (*after)(void))
+{
+    pthread_t t;
+    pthread_barrier_init(&barrier, NULL, 2);
+    atomic_store(&ends, false);
+    second = other;
+    EXPECT(!pthread_create(&t, NULL, calls_second, NULL));
+    for (unsigned i = 0; i < rounds && !failures; i++) {
+        before();
+        pthread_barrier_wait(&barrier);
+        first();
+        pthread_barrier_wait(&barrier);
+        after();
+    }
+    atomic_store(&ends, true);
+    pthread_barrier_wait(&barrier);
+    pthread_join(t, NULL);
+    pthread_barrier_destroy(&barrier);
+}
+
+/* An unloaded library leaves no module behind, also where another thread was making one. */
+static CUlibrary library;
+static CUmodule instance;
+
+static void library_load(void) { instance = NULL; OK(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0)); }
+static void library_unload(void) { some_time(3000); OK(cuLibraryUnload(library)); }
+
+static void
+library_instance(void)
+{
+    CUresult e = cuLibraryGetModule(&instance, library);
+    EXPECT(e == CUDA_SUCCESS || e == CUDA_ERROR_INVALID_HANDLE);
+}
+
+static void
+library_check(void)
+{
+    unsigned n;
+    if (instance)
+        EXPECT_RESULT(cuModuleGetFunctionCount(&n, instance), CUDA_ERROR_INVALID_HANDLE);
+}
+
+/* A handle that cuMemRetainAllocationHandle gives is one, whether the mapped memory's own has been released before or is behind. */
+static CUdeviceptr place;
+static CUmemGenericAllocationHandle made, retained;
+enum { GRANULE = 2 << 20 };
+
+static void
+memory_make(void)
+{
+    const CUmemAllocationProp p = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    OK(cuMemCreate(&made, GRANULE, &p, 0));
+    OK(cuMemMap(place, GRANULE, 0, made, 0));
+}
+
+static void memory_retain(void) { some_time(300); OK(cuMemRetainAllocationHandle(&retained, (void *)(uintptr_t)place)); }
+static void memory_release(void) { some_time(300); OK(cuMemRelease(made)); }
+
+static void
+memory_check(void)
+{
+    CUmemAllocationProp p;
+    OK(cuMemGetAllocationPropertiesFromHandle(&p, retained));
+    OK(cuMemRelease(retained));
+    OK(cuMemUnmap(place, GRANULE));
+}
+
+/* Where a managed variable is, in a primary context that another thread resets. */
+static const char variable[] = ".version 7.1\n.target sm_60\n.address_size 64\n.visible .global .attribute(.managed) .align 4 .u32 v = 5;\n";
+
+static void *
+asks_for_variable(void *unused)
+{
+    while (!atomic_load(&over)) {
+        CUdeviceptr p;
+        size_t n;
+        CUresult e = cuLibraryGetManaged(&p, &n, library, "v");
+        EXPECT(e == CUDA_SUCCESS || e == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
+    return unused;
+}
+
+static void
+managed_while_reset(void)
+{
+    pthread_t t[WORKERS];
+    atomic_store(&over, false);
+    OK(cuLibraryLoadData(&library, variable, NULL, NULL, 0, NULL, NULL, 0));
+    for (int i = 0; i < WORKERS; i++)
+        EXPECT(!pthread_create(&t[i], NULL, asks_for_variable, NULL));
+    for (int i = 0; i < 2000; i++)
+        OK(cuDevicePrimaryCtxReset_v2(0));
+    atomic_store(&over, true);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(t[i], NULL);
+    OK(cuLibraryUnload(library));
+}
+
+/* A library remembers no context that has ended. */
+static void
+library_of_many(void)
+{
+    CUmodule m;
+    size_t before = 0;
+    library_load();
+    for (int i = 0; i < 1000; i++) {
+        CUcontext c;
+        OK(cuCtxCreate_v2(&c, 0, 0));
+        OK(cuLibraryGetModule(&m, library));
+        OK(cuCtxDestroy_v2(c));
+        if (i == 200)
+            before = mallinfo2().uordblks;
+    }
+    EXPECT(mallinfo2().uordblks < before + 800 * 16);
+    OK(cuLibraryUnload(library));
 }
 
 int
@@ -102,6 +252,18 @@ main(void)
     OK(cuCtxDestroy_v2(other));
     EXPECT_RESULT(cuEventRecord(e, s), CUDA_ERROR_INVALID_HANDLE);
     EXPECT_RESULT(cuMemsetD32Async(buffer, 1, 8, s), CUDA_ERROR_INVALID_HANDLE);
+    both(1000, library_load, library_unload, library_instance, library_check);
+    int virtual = 0;
+    OK(cuDeviceGetAttribute(&virtual, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    if (virtual) {
+        OK(cuMemAddressReserve(&place, GRANULE, 0, 0, 0));
+        both(3000, memory_make, memory_release, memory_retain, memory_check);
+        OK(cuMemAddressFree(place, GRANULE));
+    }
     OK(cuCtxDestroy_v2(ctx));
+    managed_while_reset();
+    const char *device = getenv("CUDAWAY_DEVICE");
+    if (device && strncmp(device, "gfxemu", 6))         /* where contexts are made in no time */
+        library_of_many();
     return failures != 0;
 }
