@@ -64,7 +64,7 @@ struct import {
     struct handle from;
     uint64_t address;                   /* of the allocation */
     uint64_t base, size;                /* of the mapping: pages */
-    uint32_t refs;
+    uint32_t refs;                      /* 0: being unmapped, found by nobody */
     uint64_t pool;                      /* handle of the pool that it was imported by; 0: none */
     const struct cwb_backend *b;
 };
@@ -157,7 +157,7 @@ ipc_memory_open(struct ctx *c, const void *handle, uint64_t pool, uint32_t pid, 
     CUresult e = CUDA_SUCCESS;
     pthread_mutex_lock(&lock);
     struct import *i = imports;
-    while (i && (memcmp(&i->from, &h, sizeof h) || i->pool != pool))
+    while (i && (!i->refs || memcmp(&i->from, &h, sizeof h) || i->pool != pool))
         i = i->next;
     if (i) {
         i->refs++;
@@ -206,7 +206,7 @@ ipc_memory_close(CUdeviceptr address)
     bool last = false, known = false;
     pthread_mutex_lock(&lock);
     for (struct import *i = imports; i && !known; i = i->next) {
-        known = i->address == address;
+        known = i->address == address && i->refs;
         last = known && --i->refs == 0;
     }
     pthread_mutex_unlock(&lock);
