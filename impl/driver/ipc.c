@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory and events between processes of one user on one machine ("cuIpc..." of the driver API; pools' pointers too).
  * A handle's 64 bytes name a file descriptor of the process that exported it, which is opened through /proc: that the kernel allows to
- * processes of the same user, and it needs no server and leaves nothing behind when a process dies. An event is a page of such a file. */
+ * processes of the same user, and it needs no server and leaves nothing behind when a process dies. An event is some pages of such a file. */
 #define _GNU_SOURCE
 #include "impl/driver/driver.h"
 
@@ -20,7 +20,7 @@
 #define PAGE 4096ull
 #define GRANULE (2ull << 20)
 
-enum { MAGIC_MEMORY = 0x4d495743, MAGIC_EVENT = 0x45495743 };
+enum { MAGIC_MEMORY = 0x4d495743, MAGIC_EVENT = 0x32495743 };      /* the event's changes with its layout: versions do not mix */
 
 struct handle {
     uint32_t magic, pid;
@@ -254,10 +254,19 @@ drv_cuIpcCloseMemHandle(CUdeviceptr dptr)
 
 /* ---- events ---------------------------------------------------------------------------------------------------------------------- */
 
+/* Records have numbers, 1 and so on. Those of several streams are over in any order, so each has a word of its own, which it shares with the
+ * records SLOTS before and behind: one of them is over no sooner than those before. When a process is gone, its records are over. */
+enum { SLOTS = 4000, PID_BITS = 22 };    /* Linux has no process number of more bits */
+_Static_assert(sizeof(pid_t) == 4, "a process number and that of a record fit a word");
+
 struct shared_event {                   /* in the file; all zero at first: never recorded */
-    _Atomic uint64_t recorded, done;    /* numbers of the latest record, and of the latest that is over */
-    _Atomic uint32_t pid;               /* who recorded last: when it is gone, its records are over */
+    _Atomic uint64_t latest;            /* number of the latest record, and below it PID_BITS of who made it */
+    struct {
+        _Atomic uint64_t done;          /* number of the latest one here that is over */
+        _Atomic uint64_t latest;        /* as above, of those here */
+    } slots[SLOTS];
 };
+#define EVENT_SIZE ((sizeof(struct shared_event) + PAGE - 1) & ~(PAGE - 1))
 
 struct ipc_event {
     _Atomic uint32_t refs;
@@ -271,13 +280,13 @@ static CUresult
 event_map(int fd, struct ipc_event **out)
 {
     struct ipc_event *e = calloc(1, sizeof *e);
-    void *p = e ? mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    void *p = e ? mmap(NULL, EVENT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (p == MAP_FAILED) {
         free(e);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     atomic_init(&e->refs, 1);
-    e->s = p;
+    e->s = (struct shared_event *)p;
     e->fd = fd;
     (void)cw_fd_file(fd, &e->file);
     *out = e;
@@ -287,14 +296,14 @@ event_map(int fd, struct ipc_event **out)
 CUresult
 ipc_event_make(struct ipc_event **out)
 {
-    int fd = cw_memory_file("cudaway-event", PAGE);
+    int fd = cw_memory_file("cudaway-event", EVENT_SIZE);
     CUresult e = fd < 0 ? CUDA_ERROR_OUT_OF_MEMORY : event_map(fd, out);
     if (e != CUDA_SUCCESS) {
         if (fd >= 0)
             close(fd);
         return e;
     }
-    (*out)->handle = (struct handle){ .magic = MAGIC_EVENT, .pid = (uint32_t)getpid(), .fd = fd, .size = PAGE };
+    (*out)->handle = (struct handle){ .magic = MAGIC_EVENT, .pid = (uint32_t)getpid(), .fd = fd, .size = EVENT_SIZE };
     (void)inode_of(fd, &(*out)->handle.inode);
     return CUDA_SUCCESS;
 }
@@ -304,37 +313,50 @@ ipc_event_unref(struct ipc_event *e)
 {
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
-    munmap(e->s, PAGE);
+    munmap(e->s, EVENT_SIZE);
     cw_fd_close(e->fd, &e->file);
     free(e);
 }
 
 struct moment {
     struct ipc_event *e;                /* owned reference */
-    uint64_t number;
+    uint64_t record, before;            /* record and who made it; of a record, also the one SLOTS before */
 };
 
-static void
-raise_to(_Atomic uint64_t *v, uint64_t to)
+static uint64_t
+number_of(uint64_t record)
 {
-    uint64_t now = atomic_load(v);
+    return record >> PID_BITS;
+}
+
+static _Atomic uint64_t *
+done_of(struct ipc_event *e, uint64_t record)
+{
+    return &e->s->slots[number_of(record) % SLOTS].done;
+}
+
+static void
+mark_done(struct ipc_event *e, uint64_t record)
+{
+    _Atomic uint64_t *v = done_of(e, record);
+    uint64_t now = atomic_load(v), to = number_of(record);
     while (now < to && !atomic_compare_exchange_weak(v, &now, to))
         ;
 }
 
 static bool
-reached(struct ipc_event *e, uint64_t number)
+reached(struct ipc_event *e, uint64_t record)
 {
-    if (atomic_load_explicit(&e->s->done, memory_order_acquire) >= number)
+    if (atomic_load_explicit(done_of(e, record), memory_order_acquire) >= number_of(record))
         return true;
-    uint32_t pid = atomic_load(&e->s->pid);
-    return pid && pid != (uint32_t)getpid() && kill((pid_t)pid, 0) && errno == ESRCH;
+    pid_t pid = (pid_t)(record & ((1u << PID_BITS) - 1));
+    return pid != getpid() && kill(pid, 0) && errno == ESRCH;
 }
 
 static void
-wait_for(struct ipc_event *e, uint64_t number)
+wait_for(struct ipc_event *e, uint64_t record)
 {
-    for (long ns = 20000; !reached(e, number); ns = ns < 1000000 ? ns * 2 : ns)
+    for (long ns = 20000; !reached(e, record); ns = ns < 1000000 ? ns * 2 : ns)
         nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
@@ -342,7 +364,9 @@ static void
 on_recorded(void *p, cwb_result status)
 {
     struct moment *m = p;
-    raise_to(&m->e->s->done, m->number);
+    if (status == CWB_OK)               /* a record of this stream is over; another one's, if SLOTS of them are pending, need not be */
+        wait_for(m->e, m->before);
+    mark_done(m->e, m->record);
     ipc_event_unref(m->e);
     free(m);
 }
@@ -352,18 +376,18 @@ on_wait(void *p, cwb_result status)
 {
     struct moment *m = p;
     if (status == CWB_OK)
-        wait_for(m->e, m->number);
+        wait_for(m->e, m->record);
     ipc_event_unref(m->e);
     free(m);
 }
 
 static CUresult
-submit(struct ipc_event *e, uint64_t number, const struct ctx *c, struct cwb_stream *s, cwb_host_fn *fn)
+submit(struct ipc_event *e, uint64_t record, uint64_t before, const struct ctx *c, struct cwb_stream *s, cwb_host_fn *fn)
 {
     struct moment *m = malloc(sizeof *m);
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *m = (struct moment){ e, number };
+    *m = (struct moment){ e, record, before };
     atomic_fetch_add(&e->refs, 1);
     CUresult r = result_of(c->b->stream_host_fn(s, fn, m));
     if (r != CUDA_SUCCESS) {
@@ -376,31 +400,34 @@ submit(struct ipc_event *e, uint64_t number, const struct ctx *c, struct cwb_str
 CUresult
 ipc_event_record(struct ipc_event *e, const struct ctx *c, struct cwb_stream *s)
 {
-    atomic_store(&e->s->pid, (uint32_t)getpid());
-    uint64_t number = atomic_fetch_add(&e->s->recorded, 1) + 1;
-    CUresult r = submit(e, number, c, s, on_recorded);
+    uint64_t now = atomic_load(&e->s->latest), record;
+    do
+        record = (number_of(now) + 1) << PID_BITS | (uint64_t)getpid();
+    while (!atomic_compare_exchange_weak(&e->s->latest, &now, record));
+    uint64_t before = atomic_exchange(&e->s->slots[number_of(record) % SLOTS].latest, record);
+    CUresult r = submit(e, record, before, c, s, on_recorded);
     if (r != CUDA_SUCCESS)
-        raise_to(&e->s->done, number);
+        mark_done(e, record);
     return r;
 }
 
 CUresult
 ipc_event_stream_wait(struct ipc_event *e, const struct ctx *c, struct cwb_stream *s)
 {
-    uint64_t number = atomic_load(&e->s->recorded);
-    return reached(e, number) ? CUDA_SUCCESS : submit(e, number, c, s, on_wait);
+    uint64_t record = atomic_load(&e->s->latest);
+    return reached(e, record) ? CUDA_SUCCESS : submit(e, record, 0, c, s, on_wait);
 }
 
 bool
 ipc_event_done(struct ipc_event *e)
 {
-    return reached(e, atomic_load(&e->s->recorded));
+    return reached(e, atomic_load(&e->s->latest));
 }
 
 void
 ipc_event_wait(struct ipc_event *e)
 {
-    wait_for(e, atomic_load(&e->s->recorded));
+    wait_for(e, atomic_load(&e->s->latest));
 }
 
 CUresult
@@ -431,7 +458,7 @@ drv_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
     if (h.pid == (uint32_t)getpid())
         return CUDA_ERROR_INVALID_CONTEXT;
     int fd = ipc_open_fd(h.pid, h.fd, h.inode);
-    if (fd < 0 || fstat(fd, &st) || st.st_size < (off_t)PAGE) {
+    if (fd < 0 || fstat(fd, &st) || st.st_size < (off_t)EVENT_SIZE) {
         if (fd >= 0)
             close(fd);
         return CUDA_ERROR_MAP_FAILED;

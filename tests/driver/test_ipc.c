@@ -17,7 +17,7 @@ enum { SIZE = 3 << 20, SMALL = 5000, CHUNK = 2 << 20 };
 
 struct message {
     CUipcMemHandle large, small;
-    CUipcEventHandle done;
+    CUipcEventHandle done, several;
     CUmemPoolPtrExportData pointer;
 };
 
@@ -90,13 +90,48 @@ map(CUmemGenericAllocationHandle h, size_t size)
     return p;
 }
 
+/* Threads open and close the same memory: what one got stays until it closes it, whether another has just closed its own. */
+static struct { CUcontext c; CUipcMemHandle h; } shared;
+
+static void *
+opens_and_closes(void *unused)
+{
+    OK(cuCtxSetCurrent(shared.c));
+    for (int i = 0; i < 3000 && !failures; i++) {
+        CUdeviceptr p = 0;
+        uint32_t w = 0;
+        OK(cuIpcOpenMemHandle_v2(&p, shared.h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        OK(cuMemcpyDtoH_v2(&w, p, 4));
+        EXPECT(w == word(0, 4));
+        OK(cuIpcCloseMemHandle(p));
+    }
+    return unused;
+}
+
+static void
+open_and_close(CUcontext c, CUipcMemHandle h)
+{
+    pthread_t t[2];
+    CUdeviceptr p;
+    shared.c = c;
+    shared.h = h;
+    OK(cuIpcOpenMemHandle_v2(&p, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    OK(cuIpcCloseMemHandle(p));
+    OK(cuIpcCloseMemHandle(p));         /* the caller's own: so the last one of the threads unmaps it */
+    for (int i = 0; i < 2; i++)
+        EXPECT(!pthread_create(&t[i], NULL, opens_and_closes, NULL));
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    OK(cuIpcOpenMemHandle_v2(&p, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+}
+
 static int
 child(int socket)
 {
     CUcontext c = make_context();
     struct message m;
     CUdeviceptr large = 0, again = 0, small = 0, base = 0;
-    CUevent done;
+    CUevent done, several;
     CUstream s;
     size_t n = 0;
     char go = 'g';
@@ -116,6 +151,10 @@ child(int socket)
     /* The parent's event is pending until it lets its stream go on. */
     OK(cuIpcOpenEventHandle(&done, m.done));
     OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuIpcOpenEventHandle(&several, m.several));
+    OK(cuEventRecord(several, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuEventQuery(several));          /* about the latest record, this one */
     EXPECT_RESULT(cuEventQuery(done), CUDA_ERROR_NOT_READY);
     OK(cuStreamWaitEvent(s, done, 0));
     EXPECT_RESULT(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
@@ -125,6 +164,7 @@ child(int socket)
     OK(cuEventQuery(done));
     EXPECT(holds(large, SIZE, 3));      /* what the parent's stream had done before */
     fill(small, SMALL, 4);
+    open_and_close(c, m.small);
     OK(cuIpcCloseMemHandle(large));
     EXPECT(holds(large, 4096, 3));      /* opened twice */
     OK(cuIpcCloseMemHandle(large));
@@ -315,7 +355,7 @@ main(int argc, char **argv)
     }
     CUdeviceptr large, neighbour, small, p;
     CUstream s;
-    CUevent done, plain;
+    CUevent done, several, plain;
     struct message m;
     own_memory_stays();                 /* while there are no gaps: what is allocated lies side by side */
     OK(cuMemAlloc_v2(&large, SIZE));
@@ -344,6 +384,25 @@ main(int argc, char **argv)
     OK(cuEventQuery(done));
     OK(cuIpcGetEventHandle(&m.done, done));
     OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+
+    /* A stream waits for the record that was the latest then; later ones, here and of a process that is gone then, are over before. */
+    CUstream held, idle, waits;
+    _Atomic uint32_t *let;
+    OK(cuMemHostAlloc((void **)&let, 4, 0));
+    atomic_init(let, 0);
+    OK(cuEventCreate(&several, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    OK(cuIpcGetEventHandle(&m.several, several));
+    OK(cuStreamCreate(&held, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&idle, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&waits, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamWaitValue32_v2(held, (CUdeviceptr)let, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cuEventRecord(several, held));
+    OK(cuStreamWaitEvent(waits, several, 0));
+    OK(cuEventRecord(several, idle));
+    OK(cuStreamSynchronize(idle));
+    OK(cuEventQuery(several));
+    usleep(20000);
+    EXPECT_RESULT(cuStreamQuery(waits), CUDA_ERROR_NOT_READY);
 
     CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                              .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
@@ -402,6 +461,23 @@ main(int argc, char **argv)
     EXPECT(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
     EXPECT(holds(small, SMALL, 4) && holds(neighbour, SMALL, 9) && holds(p, CHUNK, 6) && holds(of_pool, SMALL, 8));
     OK(cuEventQuery(done));             /* the child recorded it, and it is over */
+    OK(cuEventQuery(several));
+    usleep(20000);
+    EXPECT_RESULT(cuStreamQuery(waits), CUDA_ERROR_NOT_READY);
+    atomic_store(let, 1);
+    OK(cuStreamSynchronize(waits));
+
+    /* More records than an event knows apart (4,000): some are over later than they could be. */
+    OK(cuStreamWaitValue32_v2(held, (CUdeviceptr)let, 2, CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cuEventRecord(several, held));
+    OK(cuStreamWaitEvent(waits, several, 0));
+    for (int i = 0; i < 9000; i++)
+        OK(cuEventRecord(several, idle));
+    EXPECT_RESULT(cuStreamQuery(waits), CUDA_ERROR_NOT_READY);
+    atomic_store(let, 2);
+    OK(cuStreamSynchronize(waits));
+    OK(cuEventSynchronize(several));
+    OK(cuStreamSynchronize(idle));
 
     /* The handles of a process that is gone. */
     OK(cuMemFreeAsync(of_pool, s));
