@@ -129,6 +129,7 @@ driver_state(void)
     return __builtin_expect(atomic_load_explicit(&g.state, memory_order_acquire) == STATE_READY, 1) ? CUDA_SUCCESS : driver_not_ready();
 }
 #define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+bool driver_redirects(void);            /* cw_redirect_at_driver_call, where a child may call it */
 void logs_start(void);                  /* what is said from here on is kept for cuLogs... */
 void logs_forked(void);
 CUresult device_get(CUdevice d, struct device **out);

@@ -3,7 +3,6 @@
  * each slot does and from where that is known. A slot that nobody described answers CUDA_ERROR_NOT_SUPPORTED and says so. NVIDIA's
  * authenticity check is among the tables that are not given (docs/legal.md). */
 #include "impl/driver/driver.h"
-#include "impl/runtime/redirect/redirect.h"
 
 #include <stdlib.h>
 
@@ -239,7 +238,7 @@ drv_cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
 {
     if (!ppExportTable || !pExportTableId)
         return CUDA_ERROR_INVALID_VALUE;
-    if (cw_redirect_at_driver_call())
+    if (driver_redirects())
         return CUDA_ERROR_UNKNOWN;
     *ppExportTable = NULL;
     for (unsigned i = 0; i < COUNT(tables); i++) {

@@ -55,13 +55,37 @@ unsupported(const char *function, const char *what)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+static _Atomic unsigned starting;       /* threads in start-up or in the redirection, or about to be */
+
+/* A fork in the middle of another thread's start-up leaves half of that here, and locks that nobody will give back. */
 static void
 forked_child(void)
 {
     logs_forked();
     int s = atomic_load(&g.state);
-    if (s == STATE_READY || s == STATE_FAILED)
+    if (s == STATE_READY || s == STATE_FAILED || (s == STATE_NEW && atomic_load(&starting)))
         atomic_store(&g.state, STATE_FORKED);
+}
+
+bool
+driver_redirects(void)
+{
+    if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_FORKED)
+        return false;
+    atomic_fetch_add(&starting, 1);
+    bool fails = cw_redirect_at_driver_call();
+    atomic_fetch_sub(&starting, 1);
+    return fails;
+}
+
+static _Atomic bool handlers;
+
+/* As the library is loaded: there is no start-up that a fork could come before this in. Where there is no memory for it, cuInit tries again. */
+static __attribute__((constructor)) void
+watch_forks(void)
+{
+    if (!atomic_load(&handlers))
+        atomic_store(&handlers, !pthread_atfork(NULL, NULL, forked_child));
 }
 
 static void
@@ -163,7 +187,7 @@ open_backend(void)
 CUresult
 drv_cuInit(unsigned int Flags)
 {
-    if (cw_redirect_at_driver_call())
+    if (driver_redirects())
         return CUDA_ERROR_UNKNOWN;
     int s = atomic_load_explicit(&g.state, memory_order_acquire);
     if (s == STATE_EXITED)
@@ -174,6 +198,7 @@ drv_cuInit(unsigned int Flags)
         return CUDA_ERROR_INVALID_VALUE;
     if (s == STATE_READY)
         return CUDA_SUCCESS;
+    atomic_fetch_add(&starting, 1);
     pthread_mutex_lock(&g.lock);
     CUresult e = g.init_error;
     s = atomic_load(&g.state);
@@ -184,14 +209,14 @@ drv_cuInit(unsigned int Flags)
         }
         logs_start();
         cw_env_warn_unknown();
-        static bool handlers;
-        handlers = handlers || !pthread_atfork(NULL, NULL, forked_child);
-        e = handlers ? open_backend() : CUDA_ERROR_OUT_OF_MEMORY;
+        watch_forks();
+        e = atomic_load(&handlers) ? open_backend() : CUDA_ERROR_OUT_OF_MEMORY;
         g.init_error = e;
         if (e != CUDA_ERROR_OUT_OF_MEMORY)      /* after which the next call tries again */
             atomic_store_explicit(&g.state, e == CUDA_SUCCESS ? STATE_READY : STATE_FAILED, memory_order_release);
     }
     pthread_mutex_unlock(&g.lock);
+    atomic_fetch_sub(&starting, 1);
     return e;
 }
 
@@ -227,7 +252,7 @@ drv_cuDriverGetVersion(int *driverVersion)
 {
     if (!driverVersion)
         return CUDA_ERROR_INVALID_VALUE;
-    if (cw_redirect_at_driver_call())
+    if (driver_redirects())
         return CUDA_ERROR_UNKNOWN;
     *driverVersion = driver_version();
     return CUDA_SUCCESS;

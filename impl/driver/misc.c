@@ -2,12 +2,11 @@
  * The entry points that belong to no object: look-up of driver functions, the profiler switches. */
 #include "impl/driver/driver.h"
 #include "impl/api/proc_address.h"
-#include "impl/runtime/redirect/redirect.h"
 
 CUresult
 drv_cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags, CUdriverProcAddressQueryResult *symbolStatus)
 {
-    if (cw_redirect_at_driver_call())
+    if (driver_redirects())
         return CUDA_ERROR_UNKNOWN;
     return cw_proc_address(&cw_impl_table, symbol, pfn, cudaVersion, flags, symbolStatus);
 }
@@ -15,7 +14,7 @@ drv_cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint6
 CUresult
 drv_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 {
-    if (cw_redirect_at_driver_call())
+    if (driver_redirects())
         return CUDA_ERROR_UNKNOWN;
     return cw_proc_address_v1(&cw_impl_table, symbol, pfn, cudaVersion, flags);
 }

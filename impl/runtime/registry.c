@@ -63,6 +63,22 @@ static _Atomic(struct table *) table;
 static struct binary *binaries;         /* lock */
 static struct binary *unregistered;     /* lock: kept, like their entries, but found by nobody */
 
+/* A fork may come while other threads hold the locks, which are nobody's in the child. The lists and the table are whole at each moment; what was
+ * being loaded is not, but then the driver had started, and the child cannot use it. */
+static void
+forked_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    for (struct binary *b = binaries; b; b = b->next)
+        pthread_mutex_init(&b->lock, NULL);
+}
+
+static __attribute__((constructor)) void
+watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, forked_child);
+}
+
 /* ---- the table ---------------------------------------------------------------------------------------------------------- */
 
 static size_t

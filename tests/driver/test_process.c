@@ -135,6 +135,63 @@ fork_before(void)
     must_work();
 }
 
+/* A child that is made while another thread starts the driver or loads a program gets answers, and ends as programs do. */
+void **__cudaRegisterFatBinary(void *image);
+void   __cudaUnregisterFatBinary(void **handle);
+void   __cudaRegisterManagedVar(void **handle, void **variable, char *device, const char *name, int ext, size_t size, int constant, int global);
+char   __cudaInitModule(void **handle);
+
+static char managed_text[] = ".version 7.8\n.target sm_80\n.address_size 64\n.visible .global .attribute(.managed) .align 4 .u32 v = 5;\n.visible .entry e(){ ret; }\n";
+static void **registered;
+static void *managed_variable;
+
+static void *
+starts(void *unused)
+{
+    cuInit(0);
+    if (registered)
+        __cudaInitModule(registered);
+    return unused;
+}
+
+static void
+fork_in_the_middle(unsigned us, bool loading)
+{
+    fflush(NULL);
+    pid_t child = fork();               /* nothing is started in it */
+    if (!child) {
+        pthread_t t;
+        if (loading) {
+            registered = __cudaRegisterFatBinary(managed_text);
+            __cudaRegisterManagedVar(registered, &managed_variable, NULL, "v", 0, 4, 0, 0);
+            EXPECT(cudaFree(NULL) == cudaSuccess);
+        }
+        EXPECT(!pthread_create(&t, NULL, starts, NULL));
+        usleep(us);
+        pid_t grandchild = fork();
+        if (!grandchild) {
+            alarm(60);
+            CUresult e = cuInit(0);
+            if (registered)
+                __cudaUnregisterFatBinary(registered);
+            _exit(e != CUDA_SUCCESS && e != CUDA_ERROR_NOT_INITIALIZED);
+        }
+        EXPECT(status_of(grandchild) == 0);
+        pthread_join(t, NULL);
+        _exit(failures != 0);
+    }
+    EXPECT(status_of(child) == 0);
+}
+
+static void
+fork_while_starting(void)
+{
+    for (unsigned us = 0; us < 4000 && !failures; us += 200)
+        fork_in_the_middle(us, false);
+    for (unsigned us = 0; us < 8000 && !failures; us += 500)
+        fork_in_the_middle(us, true);
+}
+
 static atomic_bool over;
 
 static void *
@@ -913,7 +970,8 @@ static const struct test parts[] = {    /* programs of their own (again()) */
 };
 
 static const struct test tests[] = {
-    { "children", children }, { "fork_before", fork_before }, { "cancelled", cancelled }, { "small_stack", small_stack }, { "default_stack", default_stack },
+    { "children", children }, { "fork_before", fork_before }, { "fork_while_starting", fork_while_starting },
+    { "cancelled", cancelled }, { "small_stack", small_stack }, { "default_stack", default_stack },
     { "deep_text", deep_text }, { "profiled", profiled },
     { "profiled_restart", profiled_restart }, { "interrupted", interrupted }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
     { "waited_for", waited_for }, { "float_upward", float_upward }, { "float_trapping", float_trapping },
