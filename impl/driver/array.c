@@ -92,7 +92,7 @@ drv_cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocat
     CUresult e = check_desc(c, pAllocateArray, &d);
     if (e != CUDA_SUCCESS)
         return e;
-    objects_collect(c);
+    objects_try(c);
     struct array *a = calloc(1, sizeof *a);
     if (!a)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -268,7 +268,7 @@ drv_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIP
     unsigned levels = 0;
     while (most >> levels)
         levels++;                       /* floor(log2(most)) + 1 */
-    objects_collect(c);
+    objects_try(c);
     struct mipmap *m = calloc(1, sizeof *m);
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -123,6 +123,18 @@ contexts_settle(const struct ctx *c)
     }
 }
 
+bool
+contexts_settled(const struct ctx *c)
+{
+    uint64_t id = 0;
+    bool all = true;
+    for (struct ctx *x; all && (x = context_after(id)); ctx_unref(x)) {
+        id = x->id;
+        all = x == c || streams_settled(x);
+    }
+    return all;
+}
+
 void
 ctx_ref(struct ctx *c)
 {

@@ -79,6 +79,10 @@ void     ctx_admitted(struct ctx *c);
 void     objects_end(struct ctx *c);
 /* Finish the retired objects of c: those without a reference that queued work may still use. Waits for that work when there are some. */
 void     objects_collect(struct ctx *c);
+/* The same if that work is done; else they stay, up to a thousand. For calls that the work may wait for. */
+void     objects_try(struct ctx *c);
+/* For an object that has no handle: o is finished when work queued until now is done. o->ctx is borrowed and open (ctx_admit); its class is set. */
+void     object_retire(struct obj *o);
 /* For destroy calls: end o if it may be, give the caller's reference back, collect. INVALID_HANDLE: it had ended. *sticky (may be NULL)
  * gets the context's error. */
 CUresult object_destroy(struct obj *o, bool may, CUresult *sticky);
@@ -211,6 +215,7 @@ void     ctx_kill(struct ctx *c);       /* marks dead, ends all handles, frees m
 bool     context_lives(uint64_t id);    /* has not ended */
 /* Everything that other contexts than c had submitted when this was called is done. */
 void     contexts_settle(const struct ctx *c);
+bool     contexts_settled(const struct ctx *c);
 
 #define CURRENT(c) struct ctx *c; do { CUresult r_ = ctx_current(&c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 #define USABLE(c)  struct ctx *c; do { CUresult r_ = ctx_usable(&c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
@@ -397,6 +402,7 @@ static inline void pools_waited(const struct ctx *c, const struct frees *done) {
 static inline void pools_trim(void) { if (__builtin_expect(atomic_load_explicit(&pools_over, memory_order_relaxed), 0)) pools_trim_slow(); }
 /* Wait for the work that may use memory of c that is out of the table: that of c, and of other contexts if c lent memory. */
 CUresult memory_settle(struct ctx *c);
+bool     memory_settled(struct ctx *c);         /* there is no such work: memory_settle would not wait */
 CUresult memory_release(const struct range *r); /* give the memory of a removed range to the backend, and range_forget */
 
 /* ---- other processes (ipc.c) --------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #define CHUNK 1024u
 #define MAX_CHUNKS 4096u
 #define WAITING 1024u                   /* freed slots that wait before one is used again, while there are others */
+#define MOST_RETIRED 1000u              /* so many wait for a moment at which the context has no work */
 #define ALIVE 0x80000000ull
 #define REFS(s) ((uint32_t)(s) & 0x7fffffffu)
 #define GENERATION(s) ((uint32_t)((s) >> 32) & 0xffffffu)
@@ -218,6 +219,22 @@ handle_ref(struct obj *o)
     atomic_fetch_add_explicit(&s->state, 1, memory_order_relaxed);
 }
 
+/* Those from first to last, onto the list of retired objects; nobody else has them, so their links are free. */
+static void
+retire(struct ctx *c, struct obj *first, struct obj *last)
+{
+    struct obj *o = atomic_load_explicit(&c->retired, memory_order_relaxed);
+    do
+        last->next = o;
+    while (!atomic_compare_exchange_weak_explicit(&c->retired, &o, first, memory_order_seq_cst, memory_order_relaxed));
+}
+
+void
+object_retire(struct obj *o)
+{
+    retire(o->ctx, o, o);
+}
+
 void
 handle_put(struct obj *o)
 {
@@ -230,14 +247,10 @@ handle_put(struct obj *o)
         return;
     struct ctx *c = o->ctx;
     slot_give(s, index);
-    if (o->class->quiesce) {            /* to the context's list of retired ones; nobody else has it, so its links are free */
-        struct obj *first = atomic_load_explicit(&c->retired, memory_order_relaxed);
-        do
-            o->next = first;
-        while (!atomic_compare_exchange_weak_explicit(&c->retired, &first, o, memory_order_release, memory_order_relaxed));
-    } else {
+    if (o->class->quiesce)
+        object_retire(o);
+    else
         o->class->finish(o);
-    }
     if (c)
         ctx_unref(c);
 }
@@ -316,18 +329,48 @@ objects_end(struct ctx *c)
     }
 }
 
-void
-objects_collect(struct ctx *c)
+static struct obj *
+take_retired(struct ctx *c)
 {
-    if (!atomic_load_explicit(&c->retired, memory_order_relaxed))
-        return;
-    struct obj *o = atomic_exchange_explicit(&c->retired, NULL, memory_order_acquire);
-    if (o)
-        (void)memory_settle(c);
+    if (!atomic_load(&c->retired))
+        return NULL;
+    return atomic_exchange_explicit(&c->retired, NULL, memory_order_acquire);
+}
+
+static void
+finish_all(struct obj *o)
+{
     for (struct obj *next; o; o = next) {
         next = o->next;
         o->class->finish(o);
     }
+}
+
+void
+objects_collect(struct ctx *c)
+{
+    for (struct obj *o; (o = take_retired(c));) {       /* one may have had the last reference to another */
+        (void)memory_settle(c);
+        finish_all(o);
+    }
+}
+
+void
+objects_try(struct ctx *c)
+{
+    struct obj *first = take_retired(c), *last = first;
+    if (!first)
+        return;
+    if (memory_settled(c)) {            /* also the work submitted before they were retired */
+        finish_all(first);
+        return;
+    }
+    unsigned n = 1;
+    for (; last->next; n++)
+        last = last->next;
+    retire(c, first, last);
+    if (n > MOST_RETIRED || atomic_load(&c->dead))      /* whose end may have looked at the list while they were off it */
+        objects_collect(c);
 }
 
 CUresult

@@ -62,6 +62,12 @@ memory_settle(struct ctx *c)
     return result_of(c->b->context_sync(c->be));
 }
 
+bool
+memory_settled(struct ctx *c)
+{
+    return streams_settled(c) && (!atomic_load(&c->lent) || contexts_settled(c));
+}
+
 CUresult
 memory_release(const struct range *r)
 {

@@ -133,7 +133,7 @@ CUresult
 module_make(struct ctx *c, struct program *p, struct module **out)
 {
     const struct cwj_api *api = jit_api();
-    objects_collect(c);
+    objects_try(c);
     struct module *m = calloc(1, sizeof *m);
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;

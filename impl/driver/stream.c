@@ -409,6 +409,22 @@ stream_enter(struct ctx *c, CUstream h, struct stream **out, CUresult *e)
     return s != NULL;
 }
 
+bool
+streams_settled(struct ctx *c)
+{
+    bool all = true;
+    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->order);      /* who found what may go has submitted */
+    for (const struct stream *s = c->streams; s && all; s = s->next) {
+        all = c->b->stream_query(s->be) == CWB_OK;
+        for (unsigned i = 1; i < LANES && all; i++)
+            all = !s->lanes[i] || c->b->stream_query(s->lanes[i]) == CWB_OK;
+    }
+    pthread_mutex_unlock(&c->order);
+    pthread_mutex_unlock(&c->lock);
+    return all;
+}
+
 CUresult
 stream_wait_idle(struct stream *s)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Texture and surface objects. Their 64-bit values are the backend's; a hash table remembers which exist, with the
- * descriptors that they were made from and a reference to the array. The table's lock is a leaf. */
+ * descriptors that they were made from and a reference to the array. The table's lock is a leaf. One that is destroyed while work is
+ * queued, which may use it, is retired (docs/handles.md). */
 #include "impl/driver/driver.h"
 
 #include <stdlib.h>
 
 struct texobj {
+    struct obj obj;                     /* for its retirement: it has no handle of the table */
     struct texobj *next;
     uint64_t handle;
     bool surface;
@@ -56,17 +58,28 @@ find(uint64_t h, bool surface, struct texobj *out)
     return found;
 }
 
+/* Gives back all but the reference to its context. */
 static void
-release(struct texobj *t)
+texobj_finish(struct obj *o)
 {
+    struct texobj *t = (struct texobj *)o;
     if (t->surface)
         t->ctx->b->surface_destroy(t->ctx->be, t->handle);
     else
         t->ctx->b->texture_destroy(t->ctx->be, t->handle);
     if (t->resource)
         handle_put(t->resource);
-    ctx_unref(t->ctx);
     free(t);
+}
+
+static const struct obj_class texobj_class = { .finish = texobj_finish, .quiesce = true };
+
+static void
+release(struct texobj *t)
+{
+    struct ctx *c = t->ctx;
+    texobj_finish(&t->obj);
+    ctx_unref(c);
 }
 
 /* Take out the object h, or any of context c when c is given. */
@@ -293,8 +306,17 @@ destroy(uint64_t h, bool surface)
     struct texobj *t = take(h, surface, NULL);
     if (!t)
         return CUDA_ERROR_INVALID_VALUE;
-    (void)t->ctx->b->context_sync(t->ctx->be);
-    release(t);
+    struct ctx *owner = t->ctx;
+    if (!ctx_admit(owner)) {            /* its end is under way, and waits for its work as well */
+        (void)memory_settle(owner);
+        release(t);
+        return CUDA_SUCCESS;
+    }
+    t->obj = (struct obj){ .class = &texobj_class, .ctx = owner };
+    object_retire(&t->obj);
+    ctx_admitted(owner);
+    objects_try(owner);
+    ctx_unref(owner);
     return CUDA_SUCCESS;
 }
 

@@ -26,6 +26,7 @@ the maker has no reference|s/ALIVE | 2;/ALIVE | 1;/
 no wait for who borrows|s/pthread_mutex_t \*borrow = .*/pthread_mutex_t *borrow = NULL;/
 no wait for queued work at all|s/if (o->class->quiesce)/if (0)/
 retired objects are finished without waiting|s/(void)memory_settle(c);//
+retired objects are finished while work uses them|s/if (memory_settled(c))/if (1)/
 slots keep their generation|s/(generation + 1) & 0xffffff/generation/
 the end of a context takes no reference|/handle_ref(o);/d; s/^        handle_put(o);//
 a handle ends twice|s/if (!(before & ALIVE))/if (0)/

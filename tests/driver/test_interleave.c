@@ -192,6 +192,16 @@ memory_settle(struct ctx *c)
     return result_of(context_sync(c->be));
 }
 
+bool
+memory_settled(struct ctx *c)
+{
+    step();
+    for (unsigned i = 0; i < OBJECTS; i++)
+        if (things[i].queued)
+            return false;
+    return true;
+}
+
 static const struct cwb_backend backend = { .context_sync = context_sync, .context_error = context_error };
 
 void
@@ -285,6 +295,19 @@ destroyer(void)
     struct thing *t = get();
     if (t)
         (void)object_destroy(&t->obj, true, NULL);
+}
+
+static void
+trier(void)                             /* ends the object as a graph that has its last reference does, then makes another without waiting */
+{
+    struct thing *t = get();
+    if (!t)
+        return;
+    ctx_ref(&ctx);
+    (void)handle_end(&t->obj);
+    handle_put(&t->obj);
+    objects_try(&ctx);
+    ctx_unref(&ctx);
 }
 
 static void
@@ -428,6 +451,8 @@ main(int argc, char **argv)
     EXPLORE(module_like, launcher, destroyer, destroyer);
     EXPLORE(module_like, creator, destroyer, ender);
     EXPLORE(module_like, launcher, ender, ender);
+    EXPLORE(module_like, launcher, trier, ender);
+    EXPLORE(module_like, launcher, trier, trier);
     EXPLORE(stream_like, creator, ender);
     EXPLORE(stream_like, submitter, destroyer, ender);
     EXPLORE(stream_like, submitter, user, destroyer);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A launch holds its module: threads launch kernels that take a while, another unloads their modules in the middle, and loads others in their place.
- * A launch is done whole or refused; nothing runs code that is gone. */
+ * A launch is done whole or refused; nothing runs code that is gone. What is destroyed goes when queued work is done: a call does not wait for work
+ * that this thread will let go on. */
 #include "tests/driver/test.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 enum { THREADS = 3, ROUNDS = 60, BLOCKS = 8, CALLS = 4 };
 
@@ -52,6 +54,65 @@ worker(void *unused)
     return unused;
 }
 
+/* A stream waits for a value that this thread writes at the end. */
+static void
+nothing_waits(void)
+{
+    CUmodule m;
+    CUfunction f;
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+    CUstream s;
+    CUarray array = NULL, another;
+    CUtexObject texture = 0, many = 0;
+    _Atomic unsigned *let;
+    const CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 16, .Height = 16, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 };
+    CUDA_RESOURCE_DESC r = { .resType = CU_RESOURCE_TYPE_ARRAY };
+    const CUDA_TEXTURE_DESC t = { 0 };
+    OK(cuMemHostAlloc((void **)&let, 4, 0));
+    atomic_init(let, 0);
+    OK(cuModuleLoadData(&m, text));
+    OK(cuModuleGetFunction(&f, m, "count"));
+    unsigned none = 0;
+    void *params[] = { &sum, &none };
+    const CUDA_KERNEL_NODE_PARAMS kernel = { .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params };
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &kernel));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphDestroy(graph));
+    OK(cuModuleUnload(m));
+    CUresult e = cuArray3DCreate_v2(&array, &shape);
+    EXPECT(e == CUDA_SUCCESS || e == CUDA_ERROR_NOT_SUPPORTED);
+    r.res.array.hArray = array;
+    if (array)
+        e = cuTexObjectCreate(&texture, &r, &t, NULL);
+    EXPECT(e == CUDA_SUCCESS || e == CUDA_ERROR_NOT_SUPPORTED);
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    e = cuStreamWaitValue32_v2(s, (CUdeviceptr)let, 1, CU_STREAM_WAIT_VALUE_GEQ);
+    EXPECT(e == CUDA_SUCCESS || e == CUDA_ERROR_NOT_SUPPORTED);
+    alarm(120);
+    OK(cuGraphExecDestroy(exec));       /* it has the module's last reference */
+    OK(cuModuleLoadData(&m, text));
+    if (texture) {
+        OK(cuTexObjectDestroy(texture));
+        EXPECT_RESULT(cuTexObjectDestroy(texture), CUDA_ERROR_INVALID_VALUE);
+        OK(cuArray3DCreate_v2(&another, &shape));
+        for (int i = 0; i < 100; i++) {
+            OK(cuTexObjectCreate(&many, &r, &t, NULL));
+            OK(cuTexObjectDestroy(many));
+        }
+    }
+    atomic_store(let, 1);
+    alarm(0);
+    OK(cuStreamSynchronize(s));
+    OK(cuStreamDestroy_v2(s));
+    if (array)
+        OK(cuArrayDestroy(array));
+    OK(cuModuleUnload(m));
+    OK(cuMemFreeHost(let));
+}
+
 int
 main(void)
 {
@@ -85,6 +146,7 @@ main(void)
     if (!device || strcmp(device, "null"))
         EXPECT(got >= launched * turns && got <= launched * (turns + 1));
     printf("%llu blocks, refused %u times\n", launched, refused);
+    nothing_waits();
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;
 }
