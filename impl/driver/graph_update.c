@@ -196,12 +196,16 @@ struct difference {
     CUgraphNode node, from;
 };
 
-/* Pairs a sink with entry k, and so on with what they depend on. */
+/* What is known of an entry while its node is looked for. */
+enum { HAS_DEPENDENTS = 1, TAKEN = 2 };
+
+/* Pairs a sink with entry k, and so on with what they depend on. An entry has one node. */
 static CUgraphExecUpdateResult
-pair_past(const struct body *b, struct node *sink, uint32_t k, uint32_t *mate, struct node **todo, CUgraphNode *at)
+pair_past(const struct body *b, struct node *sink, uint32_t k, uint32_t *mate, struct node **todo, uint8_t *known, CUgraphNode *at)
 {
     uint32_t n = 0;
     mate[sink->mark] = k;
+    known[k] |= TAKEN;
     todo[n++] = sink;
     while (n) {
         struct node *s = todo[--n];
@@ -213,8 +217,9 @@ pair_past(const struct body *b, struct node *sink, uint32_t k, uint32_t *mate, s
             return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         for (uint32_t d = 0; d < e->ndeps; d++) {
             struct node *p = s->deps.v[d];
-            if (mate[p->mark] == UINT32_MAX) {
+            if (mate[p->mark] == UINT32_MAX && !(known[e->deps[d]] & TAKEN)) {
                 mate[p->mark] = e->deps[d];
+                known[e->deps[d]] |= TAKEN;
                 todo[n++] = p;
             } else if (mate[p->mark] != e->deps[d]) {
                 return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
@@ -227,22 +232,22 @@ pair_past(const struct body *b, struct node *sink, uint32_t k, uint32_t *mate, s
 /* The entry for each node of g, from its places among the sinks and in its dependants' lists of dependencies: what the documented
  * rules keep the same. graph_lock held; fills mate[place of the node in g] with the index of the entry. */
 static CUgraphExecUpdateResult
-pair(const struct body *b, struct graph *g, uint32_t *mate, struct node **todo, uint8_t *has_dependents, CUgraphNode *at)
+pair(const struct body *b, struct graph *g, uint32_t *mate, struct node **todo, uint8_t *known, CUgraphNode *at)
 {
     uint32_t k = 0;
     memset(mate, 0xff, b->n * sizeof *mate);
     for (uint32_t i = 0; i < b->n; i++)
         for (uint32_t d = 0; d < b->e[i].ndeps; d++)
-            has_dependents[b->e[i].deps[d]] = 1;
+            known[b->e[i].deps[d]] = HAS_DEPENDENTS;
     for (struct node *s = g->first; s; s = s->next) {
         if (s->dependents.n)
             continue;
-        while (k < b->n && has_dependents[k])
+        while (k < b->n && known[k] & HAS_DEPENDENTS)
             k++;
         *at = node_handle(s);
         if (k == b->n)
             return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        CUgraphExecUpdateResult r = pair_past(b, s, k++, mate, todo, at);
+        CUgraphExecUpdateResult r = pair_past(b, s, k++, mate, todo, known, at);
         if (r != CU_GRAPH_EXEC_UPDATE_SUCCESS)
             return r;
     }
@@ -309,16 +314,16 @@ match(struct exec *x, const struct body *b, struct graph *g, struct body *new, s
     }
     uint32_t *mate = calloc(b->n + 1, sizeof *mate);
     struct node **todo = calloc(b->n + 1, sizeof *todo);
-    uint8_t *has = calloc(b->n + 1, 1);
+    uint8_t *known = calloc(b->n + 1, 1);
     new->e = calloc(b->n + 1, sizeof *new->e);
     new->order = calloc(b->n + 1, sizeof *new->order);
-    CUresult r = mate && todo && has && new->e && new->order ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = mate && todo && known && new->e && new->order ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (r == CUDA_SUCCESS) {
         new->n = b->n;
         for (uint32_t i = 0; i < b->n; i++)
             new->e[i].w.type = CU_GRAPH_NODE_TYPE_EMPTY;
         graph_number(g);
-        d->result = pair(b, g, mate, todo, has, &d->node);
+        d->result = pair(b, g, mate, todo, known, &d->node);
         if (d->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
             r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
         else
@@ -342,7 +347,7 @@ match(struct exec *x, const struct body *b, struct graph *g, struct body *new, s
     }
     free(mate);
     free(todo);
-    free(has);
+    free(known);
     return r;
 }
 
