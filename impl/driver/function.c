@@ -324,10 +324,11 @@ launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch 
     }
     if (e != CUDA_SUCCESS)
         return e;
-    e = texrefs_update(f->module, s);
-    if (e != CUDA_SUCCESS)
-        return e;
-    e = stream_begin(s);
+    e = stream_admit(s);
+    if (e == CUDA_SUCCESS)
+        e = texrefs_update(f->module, s);
+    if (e == CUDA_SUCCESS)
+        e = stream_order(s);
     if (e != CUDA_SUCCESS)
         return e;
     e = result_of(device_launch(f->obj.ctx, s->be, f, l));

@@ -121,7 +121,8 @@ drv_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name)
     return e;
 }
 
-/* Make the backend's object and store its handle. t->lock held. */
+/* Make the backend's object and store its handle. t->lock held, and an executable graph's lock perhaps: what takes graph_lock
+ * (stream_admit) came before. */
 static CUresult
 bind(struct texref *t, struct stream *s)
 {
@@ -141,7 +142,7 @@ bind(struct texref *t, struct stream *s)
         t->handle = 0;
         return e;
     }
-    e = stream_begin(s);
+    e = stream_order(s);
     if (e != CUDA_SUCCESS)
         return e;
     for (unsigned i = 0; i < 2 && e == CUDA_SUCCESS; i++) {
