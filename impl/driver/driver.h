@@ -405,6 +405,21 @@ CUresult memory_settle(struct ctx *c);
 bool     memory_settled(struct ctx *c);         /* there is no such work: memory_settle would not wait */
 CUresult memory_release(const struct range *r); /* give the memory of a removed range to the backend, and range_forget */
 
+/* Memory from the backend; where there is none, what is being freed (later_wait) is waited for. */
+CUresult memory_get(const struct ctx *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address);
+
+/* ---- work for another thread (later.c) ---------------------------------------------------------------------------------------- */
+
+/* Part of what is to be ended or freed. */
+struct later {
+    void (*run)(struct later *l);
+};
+/* Run it in a thread where it may wait for queued work; in the calling one where no thread can be made. May be called with locks held
+ * that `run` does not take. */
+void     later_run(struct later *l, void (*run)(struct later *l));
+/* Wait, for a second at most, until all that was begun has ended. False: nothing ended. */
+bool     later_wait(void);
+
 /* ---- other processes (ipc.c) --------------------------------------------------------------------------------------------------- */
 
 /* Events between processes. A record counts up in shared memory when it is submitted and again when the stream gets there. */
@@ -542,7 +557,7 @@ CUresult func_ready(struct func *f);    /* compile it if that was not done; logs
 uint32_t launch_occupancy(const struct func *f, const struct cwb_launch *l);     /* of 1000 threads that fit a multiprocessor */
 CUresult func_attribute(struct func *f, CUfunction_attribute a, int *v);
 CUresult func_set_attribute(struct func *f, CUfunction_attribute a, int v);
-CUresult texrefs_update(struct module *m, struct stream *s); /* bind changed references before a launch */
+CUresult texrefs_update(struct module *m, struct stream *s); /* bind changed references before a launch; stream_admit(s) was called */
 CUresult kernel_function(struct ctx *c, CUkernel k, struct func **out); /* library.c */
 CUresult device_attribute(const struct device *d, CUdevice_attribute a, int *v);
 

@@ -11,9 +11,10 @@
 
 extern pthread_mutex_t graph_lock;
 
-/* Memory of an allocation node: there from the node's creation until its last holder (graph, executable graph) goes, so that its
- * address is fixed; `live` says whether launches so far left it allocated. */
+/* Memory of an allocation node: there from the node's creation until its last holder goes, so that its address is fixed. Holders are
+ * graphs, executable graphs, and the program itself while `live`: what was launched so far left it allocated. */
 struct graph_memory {
+    struct later later;
     _Atomic uint32_t refs;
     struct ctx *ctx;                    /* owned reference */
     uint64_t address, size;
@@ -23,6 +24,7 @@ struct graph_memory {
 
 /* A conditional handle (graph_condition.c): its graph, nodes and executable graphs hold references. */
 struct graph_condition {
+    struct later later;
     struct graph_condition *next;       /* of all */
     struct graph_condition *next_of_graph;      /* graph_lock */
     _Atomic uint32_t refs;
@@ -86,6 +88,8 @@ struct ctx *work_context(const struct work *w);
 /* Descriptions from a call's arguments, checked. */
 CUresult work_kernel(struct work *w, struct func *f, const struct cwb_launch *l);     /* l->params: the packed block, copied */
 CUresult work_kernel_params(struct work *w, const CUDA_KERNEL_NODE_PARAMS *p);
+/* Before w takes the place of old in a node: a kernel node's attributes stay. Not if the new shape does not suit them. */
+CUresult work_keep(struct work *w, const struct work *old);
 CUresult work_memcpy(struct work *w, const CUDA_MEMCPY3D *p, CUcontext ctx);
 CUresult work_memset(struct work *w, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx);
 CUresult work_event(struct work *w, CUgraphNodeType type, CUevent e);
@@ -104,7 +108,9 @@ bool     condition_claim(const struct work *w, const struct graph *g);
 bool     condition_allows(CUgraphNodeType type);            /* in a body */
 
 struct graph_memory *graph_memory_find(uint64_t address);   /* with a reference, or NULL */
-void     graph_memory_put(struct graph_memory *m);
+void     graph_memory_put(struct graph_memory *m);           /* NULL: nothing. Does not wait: where it is the last, later.c frees */
+void     graph_memory_live(struct graph_memory *m, bool live);      /* the caller has a reference */
+void     graph_memory_ended(uint64_t address);              /* its context ended: what the program had of it ends */
 /* For cuMemFree and cuMemFreeAsync: true when the address is a graph's memory; *e is then the call's result. */
 bool     graph_memory_free(uint64_t address, CUresult *e);
 uint64_t graph_memory_used(CUdevice device);
@@ -126,7 +132,7 @@ struct node {
 
 struct user_ref {
     struct user_object *o;
-    unsigned count;
+    uint64_t count;
 };
 
 struct graph {
@@ -163,6 +169,7 @@ void     graph_number(struct graph *g);
 
 /* ---- user objects (graph_user.c) ---- */
 void     users_release(struct user_ref *users, uint32_t n); /* no lock held: may call the application */
+/* graph_lock held. */
 CUresult users_copy(const struct user_ref *from, uint32_t n, struct user_ref **out);
 
 /* ---- capture (graph_capture.c) ------------------------------------------------------------------------------------------ */
@@ -185,6 +192,7 @@ bool capture_wait(struct stream *s, struct event *ev, CUresult *result);
 /* Submit one operation; ctx.order is held. */
 CUresult host_issue(const struct ctx *c, struct cwb_stream *s, CUhostFn fn, void *user);                        /* stream.c */
 CUresult batch_issue(const struct ctx *c, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list);
+CUresult batch_check(const struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list);    /* what batch_issue would refuse; ctx.order is held */
 
 /* copy.c: a copy or fill as the backend takes it, addresses and arrays looked up now. */
 struct use {

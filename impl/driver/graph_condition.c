@@ -28,6 +28,16 @@ condition_find(CUgraphConditionalHandle h)
     return c;
 }
 
+static void
+condition_free(struct later *l)
+{
+    struct graph_condition *c = (struct graph_condition *)l;
+    (void)c->ctx->b->context_sync(c->ctx->be);      /* kernels that set it may still run */
+    (void)c->ctx->b->mem_free(c->ctx->be, CWB_MEM_PINNED, c->address, VALUE_SIZE);
+    ctx_unref(c->ctx);
+    free(c);
+}
+
 void
 condition_put(struct graph_condition *c)
 {
@@ -41,12 +51,8 @@ condition_put(struct graph_condition *c)
             break;
         }
     pthread_mutex_unlock(&conditions_lock);
-    if (!last)
-        return;
-    (void)c->ctx->b->context_sync(c->ctx->be);      /* kernels that set it may still run */
-    (void)c->ctx->b->mem_free(c->ctx->be, CWB_MEM_PINNED, c->address, VALUE_SIZE);
-    ctx_unref(c->ctx);
-    free(c);
+    if (last)
+        later_run(&c->later, condition_free);
 }
 
 CUresult

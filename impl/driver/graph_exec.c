@@ -30,7 +30,77 @@ body_finish(struct body *b)
     }
     free(b->e);
     free(b->order);
+    users_release(b->users, b->nusers);
     free(b);
+}
+
+struct launch_end *
+launch_end_ref(struct launch_end *l)
+{
+    if (l)
+        atomic_fetch_add(&l->refs, 1);
+    return l;
+}
+
+static void
+launch_end_unref(struct launch_end *l)
+{
+    if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
+        return;
+    if (l->be)
+        l->ctx->b->event_destroy(l->be);
+    ctx_unref(l->ctx);
+    free(l);
+}
+
+static CUresult
+launch_end_make(struct ctx *c, struct launch_end **out)
+{
+    struct launch_end *l = calloc(1, sizeof *l);
+    if (!l)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    atomic_init(&l->refs, 1);
+    ctx_ref(l->ctx = c);
+    CUresult e = result_of(c->b->event_create(c->be, 0, &l->be));
+    if (e == CUDA_SUCCESS)
+        *out = l;
+    else
+        launch_end_unref(l);
+    return e;
+}
+
+static bool
+has_users(const struct body *b)
+{
+    bool yes = b->nusers;
+    for (uint32_t i = 0; i < b->n && !yes; i++) {
+        yes = b->e[i].child && has_users(b->e[i].child);
+        for (uint32_t k = 0; k < b->e[i].nbodies && !yes; k++)
+            yes = has_users(b->e[i].bodies[k]);
+    }
+    return yes;
+}
+
+static void
+body_end(struct later *l)
+{
+    struct body *b = (struct body *)l;
+    (void)b->end->ctx->b->event_sync(b->end->be);
+    launch_end_unref(b->end);
+    body_finish(b);
+}
+
+/* User objects alone have to wait: works are copied when they are submitted. */
+void
+body_retire(struct body *b, struct launch_end *last)
+{
+    if (b && last && has_users(b) && last->ctx->b->event_query(last->be) == CWB_NOT_READY) {
+        b->end = last;
+        later_run(&b->later, body_end);
+        return;
+    }
+    launch_end_unref(last);
+    body_finish(b);
 }
 
 /* Kahn's algorithm over the entries, taking the earliest created of those that are ready first in line. */
@@ -174,7 +244,9 @@ body_make(struct graph *g, struct ctx **ctx, struct body **out, struct failure *
     if (!b)
         return CUDA_ERROR_OUT_OF_MEMORY;
     b->e = calloc(g->count + 1, sizeof *b->e);
-    CUresult e = b->e ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult e = b->e ? users_copy(g->users, g->nusers, &b->users) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (e == CUDA_SUCCESS)
+        b->nusers = g->nusers;
     graph_number(g);
     for (struct node *n = g->first; n && e == CUDA_SUCCESS; n = n->next) {
         struct entry *x = &b->e[b->n];
@@ -234,8 +306,7 @@ destroy_events(struct exec *x)
     free(x->events);
     x->events = NULL;
     x->nevents = 0;
-    if (x->done)
-        x->last_ctx->b->event_destroy(x->done);
+    launch_end_unref(x->done);
     x->done = NULL;
     ctx_unref(x->last_ctx);
     x->last_ctx = NULL;
@@ -245,12 +316,9 @@ static void
 exec_finish(struct obj *o)
 {
     struct exec *x = (struct exec *)o;
-    if (x->done && x->nusers)           /* what a launch uses must not end before it */
-        (void)x->last_ctx->b->event_sync(x->done);
-    destroy_events(x);
     exec_forget_plan(x);
-    body_finish(x->body);
-    users_release(x->users, x->nusers);
+    body_retire(x->body, launch_end_ref(x->done));
+    destroy_events(x);
     if (x->ctx)
         ctx_unref(x->ctx);
     pthread_mutex_destroy(&x->lock);
@@ -281,8 +349,6 @@ instantiate(CUgraphExec *out, CUgraph hGraph, cuuint64_t flags, struct failure *
     struct ctx *ctx = NULL;
     pthread_mutex_lock(&graph_lock);
     CUresult e = body_make(g, &ctx, &x->body, f);
-    if (e == CUDA_SUCCESS && (e = users_copy(g->users, g->nusers, &x->users)) == CUDA_SUCCESS)
-        x->nusers = g->nusers;
     pthread_mutex_unlock(&graph_lock);
     pthread_mutex_init(&x->lock, NULL);
     if (e == CUDA_SUCCESS) {
@@ -426,6 +492,11 @@ prepare(struct exec *x, struct body *b, struct stream *s)
             if (atomic_load(&e->w.alloc.m->live) && !(x->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
                 r = CUDA_ERROR_INVALID_VALUE;
             break;
+        case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+            pthread_mutex_lock(&s->obj.ctx->order);
+            r = batch_check(s->obj.ctx, e->w.batch.count, e->w.batch.list);
+            pthread_mutex_unlock(&s->obj.ctx->order);
+            break;
         }
         if (r != CUDA_SUCCESS) {
             release_jobs(b, i);
@@ -458,8 +529,8 @@ entry_issue(const struct ctx *c, struct cwb_stream *s, struct entry *e)
             atomic_store(&w->event->recorded, true);
         w->event->behind.n = 0;
         return r;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    atomic_store(&w->alloc.m->live, true); return r;
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:     atomic_store(&w->free.m->live, false); return r;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    graph_memory_live(w->alloc.m, true); return r;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:     graph_memory_live(w->free.m, false); return r;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return batch_issue(c, s, w->batch.count, w->batch.list);
     }
     return r;
@@ -500,7 +571,7 @@ make_ready(struct exec *x, struct stream *s)
     if (e != CUDA_SUCCESS)
         return e;
     if (x->done && x->last_ctx != c) {
-        (void)x->last_ctx->b->event_sync(x->done);
+        (void)x->last_ctx->b->event_sync(x->done->be);
         x->last_stream = 0;
     }
     if (x->last_ctx != c) {
@@ -508,7 +579,7 @@ make_ready(struct exec *x, struct stream *s)
         ctx_ref(x->last_ctx = c);
     }
     if (!x->done)
-        e = result_of(c->b->event_create(c->be, 0, &x->done));
+        e = launch_end_make(c, &x->done);
     if (e == CUDA_SUCCESS && x->nevents < x->plan->nevents) {
         struct cwb_event **more = realloc(x->events, x->plan->nevents * sizeof *more);
         if (!more)
@@ -539,11 +610,11 @@ submit(struct exec *x, struct stream *s)
     e = stream_order(s);
     if (e == CUDA_SUCCESS) {
         if (x->last_stream && x->last_stream != s->id)
-            e = result_of(c->b->stream_wait_event(s->be, x->done));
+            e = result_of(c->b->stream_wait_event(s->be, x->done->be));
         if (e == CUDA_SUCCESS)
             e = issue(x, &l);
         if (!l.ended) {
-            CUresult r = result_of(c->b->event_record(x->done, s->be));
+            CUresult r = result_of(c->b->event_record(x->done->be, s->be));
             e = e == CUDA_SUCCESS ? r : e;
             x->last_stream = s->id;
             stream_end(s);

@@ -40,14 +40,12 @@ replace(struct node *n, CUresult made, struct work *w)
         return made;
     pthread_mutex_lock(&graph_lock);
     struct work old = n->w;
-    if (old.type == CU_GRAPH_NODE_TYPE_KERNEL) {        /* attributes stay */
-        w->kernel.priority = old.kernel.priority;
-        w->kernel.l.flags |= old.kernel.l.flags;
-    }
-    n->w = *w;
+    CUresult e = work_keep(w, &old);
+    if (e == CUDA_SUCCESS)
+        n->w = *w;
     pthread_mutex_unlock(&graph_lock);
-    work_finish(&old);
-    return CUDA_SUCCESS;
+    work_finish(e == CUDA_SUCCESS ? &old : w);
+    return e;
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------------------------------------- */

@@ -20,9 +20,13 @@ struct entry {
 };
 
 struct body {
+    struct later later;
     struct entry *e;                    /* in order of creation */
     uint32_t n;
     uint32_t *order;                    /* of execution */
+    struct user_ref *users;             /* of the graph that it is made from; a child's has its own */
+    uint32_t nusers;
+    struct launch_end *end;             /* owned reference: the last launch of a body that is replaced or destroyed */
 };
 
 /* One operation of a launch: in its lane wait for events, run the entry, record an event. */

@@ -50,12 +50,9 @@ exchange(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeType type, CUresu
         struct entry *k = body_find(x->body, hNode);
         if (k && k->w.type == type && (!c || !x->ctx || c == x->ctx) && may_replace(&k->w, w, false)) {
             old = k->w;
-            if (type == CU_GRAPH_NODE_TYPE_KERNEL) {    /* attributes stay */
-                w->kernel.priority = old.kernel.priority;
-                w->kernel.l.flags |= old.kernel.l.flags;
-            }
-            k->w = *w;
-            e = CUDA_SUCCESS;
+            e = work_keep(w, &old);
+            if (e == CUDA_SUCCESS)
+                k->w = *w;
         }
         pthread_mutex_unlock(&x->lock);
     }
@@ -318,6 +315,8 @@ match(struct exec *x, const struct body *b, struct graph *g, struct body *new, s
     new->e = calloc(b->n + 1, sizeof *new->e);
     new->order = calloc(b->n + 1, sizeof *new->order);
     CUresult r = mate && todo && known && new->e && new->order ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (r == CUDA_SUCCESS && (r = users_copy(g->users, g->nusers, &new->users)) == CUDA_SUCCESS)
+        new->nusers = g->nusers;
     if (r == CUDA_SUCCESS) {
         new->n = b->n;
         for (uint32_t i = 0; i < b->n; i++)
@@ -362,6 +361,7 @@ update(CUgraphExec hGraphExec, CUgraph hGraph, struct difference *d)
         free(new);
         return g ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
     }
+    struct launch_end *last = NULL;
     d->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     pthread_mutex_lock(&graph_lock);
     pthread_mutex_lock(&x->lock);
@@ -371,13 +371,14 @@ update(CUgraphExec hGraphExec, CUgraph hGraph, struct difference *d)
         exec_forget_plan(x);
         x->body = new;
         new = old;
+        last = launch_end_ref(x->done);
         d->node = NULL;
     } else if (d->result == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
         d->result = CU_GRAPH_EXEC_UPDATE_ERROR;
     }
     pthread_mutex_unlock(&x->lock);
     pthread_mutex_unlock(&graph_lock);
-    body_finish(new);
+    body_retire(new, last);
     return r;
 }
 
@@ -411,6 +412,7 @@ drv_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode
     struct graph *g AUTO_PUT = handle_get(childGraph, KIND_GRAPH);
     struct body *new = calloc(1, sizeof *new);
     struct difference d = { 0 };
+    struct launch_end *last = NULL;
     CUresult r = CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&graph_lock);
     pthread_mutex_lock(&x->lock);
@@ -422,10 +424,11 @@ drv_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode
             exec_forget_plan(x);
             e->child = new;
             new = old;
+            last = launch_end_ref(x->done);
         }
     }
     pthread_mutex_unlock(&x->lock);
     pthread_mutex_unlock(&graph_lock);
-    body_finish(new);
+    body_retire(new, last);
     return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * User objects: application data with a counted destructor. Graphs and executable graphs hold counts and give them back when they go;
- * the destructor runs in the thread that drops the last one, with no lock held (CUDA driver API, "cuUserObjectCreate"). */
+ * the destructor runs in the thread that drops the last one (of ours where a launch had to end first: later.c), with no lock held (CUDA driver API, "cuUserObjectCreate"). */
 #include "impl/driver/graph.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ user_finish(struct obj *o)
 
 /* Drop n counts; false when there are not so many. */
 static bool
-release(struct user_object *o, unsigned n)
+release(struct user_object *o, uint64_t n)
 {
     pthread_mutex_lock(&graph_lock);
     bool ok = n <= o->count;

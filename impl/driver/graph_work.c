@@ -168,6 +168,17 @@ work_kernel_params(struct work *w, const CUDA_KERNEL_NODE_PARAMS *p)
     return e;
 }
 
+CUresult
+work_keep(struct work *w, const struct work *old)
+{
+    if (w->type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return CUDA_SUCCESS;
+    w->kernel.priority = old->kernel.priority;
+    w->kernel.l.flags |= old->kernel.l.flags;
+    memcpy(w->kernel.l.cluster, old->kernel.l.cluster, sizeof w->kernel.l.cluster);
+    return launch_check(w->kernel.f, &w->kernel.l);     /* its code is made */
+}
+
 /* ---- copies and fills --------------------------------------------------------------------------------------------------------- */
 
 CUresult
@@ -253,7 +264,7 @@ memory_make(struct ctx *c, size_t size, struct graph_memory **out)
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult e = size > c->dev->props.total_memory ? CUDA_ERROR_OUT_OF_MEMORY
-                                                   : result_of(c->b->mem_alloc(c->be, CWB_MEM_DEVICE, size, 512, &m->address));
+                                                   : memory_get(c, CWB_MEM_DEVICE, size, 512, &m->address);
     if (e != CUDA_SUCCESS) {
         free(m);
         return e;
@@ -304,6 +315,17 @@ graph_memory_find(uint64_t address)
     return m;
 }
 
+static void
+memory_free(struct later *l)
+{
+    struct graph_memory *m = (struct graph_memory *)l;
+    struct ctx *c = m->ctx;
+    (void)memory_settle(c);             /* launches that use it may still run */
+    (void)c->b->mem_free(c->be, CWB_MEM_DEVICE, m->address, m->size);
+    ctx_unref(c);
+    free(m);
+}
+
 void
 graph_memory_put(struct graph_memory *m)
 {
@@ -319,14 +341,30 @@ graph_memory_put(struct graph_memory *m)
     pthread_mutex_unlock(&memory_lock);
     if (!last)
         return;
-    struct ctx *c = m->ctx;
     struct range r;
     if (range_remove(m->address, 1u << RANGE_GRAPH, &r))
         range_forget(&r);
-    (void)memory_settle(c);             /* launches that use it may still run */
-    (void)c->b->mem_free(c->be, CWB_MEM_DEVICE, m->address, m->size);
-    ctx_unref(c);
-    free(m);
+    later_run(&m->later, memory_free);
+}
+
+void
+graph_memory_live(struct graph_memory *m, bool live)
+{
+    if (atomic_exchange(&m->live, live) == live)
+        return;
+    if (live)
+        atomic_fetch_add(&m->refs, 1);
+    else
+        graph_memory_put(m);
+}
+
+void
+graph_memory_ended(uint64_t address)
+{
+    struct graph_memory *m = graph_memory_find(address);
+    if (m)
+        graph_memory_live(m, false);
+    graph_memory_put(m);
 }
 
 bool
@@ -336,7 +374,10 @@ graph_memory_free(uint64_t address, CUresult *e)
     if (!range_find(address, &r) || r.kind != RANGE_GRAPH || r.base != address)
         return false;
     struct graph_memory *m = graph_memory_find(address);
-    *e = m && atomic_exchange(&m->live, false) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    bool was = m && atomic_exchange(&m->live, false);
+    *e = was ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (was)
+        graph_memory_put(m);            /* the program's */
     graph_memory_put(m);
     return true;
 }

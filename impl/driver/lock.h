@@ -12,7 +12,7 @@
  *   5  ctx.order           order of submission to streams (default-stream rules); backend *submit* ops run under it
  *   6  pools_lock, then pool.lock; ranges; objmap; locals; descs_lock   tables of pools and their blocks, addresses, texture objects, values of
  *                           contexts, descriptors of resources: no call is made under them, but a pool's of mem_use, mem_extend, mem_cut
- *   7  handle free list, contexts_lock (the list of contexts), log, the backend's own and impl/va.c's: leaves
+ *   7  handle free list, contexts_lock (the list of contexts), log, later.c's, the backend's own and impl/va.c's: leaves
  *
  * Handle look-up takes no lock (an atomic count per slot); the handle of a stream, an event or a graph's node ends with ctx.order or graph_lock
  * taken and given back, since those who hold it borrow such objects (docs/handles.md). No driver lock is held while a host function of the application

@@ -8,6 +8,15 @@
 
 #define ALIGN 512u              /* what cuMemAlloc guarantees in practice; texture alignment, too */
 
+CUresult
+memory_get(const struct ctx *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address)
+{
+    cwb_result r = c->b->mem_alloc(c->be, kind, size, align, address);
+    if (r == CWB_NOMEM && later_wait())
+        r = c->b->mem_alloc(c->be, kind, size, align, address);
+    return result_of(r);
+}
+
 static CUresult
 allocate(struct ctx *c, enum range_kind kind, size_t size, unsigned flags, uint64_t *address)
 {
@@ -17,7 +26,7 @@ allocate(struct ctx *c, enum range_kind kind, size_t size, unsigned flags, uint6
     if (size > c->dev->props.total_memory && kind != RANGE_PINNED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t a;
-    CUresult e = result_of(c->b->mem_alloc(c->be, map[kind], size, kind == RANGE_PINNED ? 4096 : ALIGN, &a));
+    CUresult e = memory_get(c, map[kind], size, kind == RANGE_PINNED ? 4096 : ALIGN, &a);
     if (e != CUDA_SUCCESS)
         return e;
     struct range r = { .base = a, .size = size, .kind = kind, .ctx = c, .device = c->device, .flags = flags, .device_address = a,
@@ -46,8 +55,8 @@ give_back(const struct range *r)
     case RANGE_IPC:        ipc_memory_unmap(r->base); break;
     case RANGE_MODULE:
     case RANGE_VARIABLE:
-    case RANGE_MAPPED:                  /* go with their module or mapping */
-    case RANGE_GRAPH:      break;       /* goes with its graph */
+    case RANGE_MAPPED:     break;       /* go with their module or mapping */
+    case RANGE_GRAPH:      graph_memory_ended(r->base); break;
     }
     return CUDA_SUCCESS;
 }

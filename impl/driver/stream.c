@@ -728,30 +728,32 @@ drv_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 
 /* ---- values in memory ------------------------------------------------------------------------------------------------------- */
 
+/* What an operation's address and flags must be. */
+static CUresult
+value_check(const struct ctx *c, CUdeviceptr addr, unsigned bits, unsigned flags, bool wait)
+{
+    if (!(c->b->caps & CWB_CAP_STREAM_VALUE))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (wait ? (flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH) > CU_STREAM_WAIT_VALUE_NOR : flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (addr & (bits / 8 - 1) || !range_use(c, addr, bits / 8))
+        return CUDA_ERROR_INVALID_VALUE;
+    return wait && flags & CU_STREAM_WAIT_VALUE_FLUSH ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
 static CUresult
 wait_value(const struct ctx *c, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
 {
-    const struct cwb_backend *b = c->b;
-    if (!(b->caps & CWB_CAP_STREAM_VALUE))
-        return CUDA_ERROR_NOT_SUPPORTED;
-    unsigned compare = flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH;
-    if (compare > CU_STREAM_WAIT_VALUE_NOR || addr & (bits / 8 - 1) || !range_use(c, addr, bits / 8))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (flags & CU_STREAM_WAIT_VALUE_FLUSH)
-        return CUDA_ERROR_NOT_SUPPORTED;
     static const enum cwb_compare map[] = { CWB_COMPARE_GEQ, CWB_COMPARE_EQ, CWB_COMPARE_AND, CWB_COMPARE_NOR };
-    return result_of(b->stream_wait_value(s, addr, value, bits, map[compare]));
+    CUresult e = value_check(c, addr, bits, flags, true);
+    return e != CUDA_SUCCESS ? e : result_of(c->b->stream_wait_value(s, addr, value, bits, map[flags]));
 }
 
 static CUresult
 write_value(const struct ctx *c, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
 {
-    const struct cwb_backend *b = c->b;
-    if (!(b->caps & CWB_CAP_STREAM_VALUE))
-        return CUDA_ERROR_NOT_SUPPORTED;
-    if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || addr & (bits / 8 - 1) || !range_use(c, addr, bits / 8))
-        return CUDA_ERROR_INVALID_VALUE;
-    return result_of(b->stream_write_value(s, addr, value, bits));
+    CUresult e = value_check(c, addr, bits, flags, false);
+    return e != CUDA_SUCCESS ? e : result_of(c->b->stream_write_value(s, addr, value, bits));
 }
 
 static CUresult
@@ -831,6 +833,25 @@ batch_issue(const struct ctx *c, struct cwb_stream *s, unsigned count, const CUs
         case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = write_value(c, s, p->writeValue.address, p->writeValue.value64, 64, p->writeValue.flags); break;
         case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: e = CUDA_ERROR_NOT_SUPPORTED; break;
         case CU_STREAM_MEM_OP_BARRIER: break;           /* operations of a stream are ordered anyway */
+        default: e = CUDA_ERROR_INVALID_VALUE; break;
+        }
+    }
+    return e;
+}
+
+CUresult
+batch_check(const struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list)
+{
+    CUresult e = CUDA_SUCCESS;
+    for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++) {
+        const CUstreamBatchMemOpParams *p = &list[i];
+        switch ((int)p->operation) {
+        case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = value_check(c, p->waitValue.address, 32, p->waitValue.flags, true); break;
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = value_check(c, p->waitValue.address, 64, p->waitValue.flags, true); break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_32: e = value_check(c, p->writeValue.address, 32, p->writeValue.flags, false); break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = value_check(c, p->writeValue.address, 64, p->writeValue.flags, false); break;
+        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: e = CUDA_ERROR_NOT_SUPPORTED; break;
+        case CU_STREAM_MEM_OP_BARRIER: break;
         default: e = CUDA_ERROR_INVALID_VALUE; break;
         }
     }

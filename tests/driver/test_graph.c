@@ -563,6 +563,342 @@ unloaded(void)
     OK(cuStreamDestroy_v2(s));
 }
 
+/* ---- what may not end, and what must not be taken for the same ------------------------------------------------------------------- */
+
+/* Two graphs of five nodes: a chain that forks, beside a node alone; and two chains that start at one node. */
+static void
+topology(void)
+{
+    CUgraph a, b;
+    CUgraphExecUpdateResultInfo info = { 0 };
+    CUstream s = stream();
+    fill_in();
+    OK(cuGraphCreate(&a, 0));
+    OK(cuGraphCreate(&b, 0));
+    CUgraphNode first = add_mad(a, NULL, 0, x, 1, 1), fork = add_mad(a, &first, 1, x, 1, 10);
+    add_mad(a, &fork, 1, y, 1, 100);
+    add_mad(a, &fork, 1, z, 1, 1000);
+    add_mad(a, NULL, 0, x + BYTES / 2, 1, 0);
+    CUgraphNode root = add_mad(b, NULL, 0, x, 1, 2), left = add_mad(b, &root, 1, x, 1, 20), right = add_mad(b, &root, 1, y, 1, 200);
+    add_mad(b, &left, 1, x, 1, 2000);
+    add_mad(b, &right, 1, y, 1, 20000);
+    CUgraphExec e = instantiate(a);
+    EXPECT_RESULT(cuGraphExecUpdate_v2(e, b, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    EXPECT(info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    CUgraphExec f = instantiate(b);
+    EXPECT_RESULT(cuGraphExecUpdate_v2(f, a, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    EXPECT(info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    OK(cuGraphExecUpdate_v2(e, a, &info));
+    OK(cuGraphExecDestroy(f));
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(a));
+    OK(cuGraphDestroy(b));
+    OK(cuStreamDestroy_v2(s));
+}
+
+static void
+set_gone(void *gone)
+{
+    atomic_fetch_add((_Atomic int *)gone, 1);
+}
+
+/* A graph of an empty node whose user object counts in *gone. */
+static CUgraph
+with_user(_Atomic int *gone)
+{
+    CUgraph g;
+    CUgraphNode n;
+    CUuserObject o;
+    atomic_store(gone, 0);
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddEmptyNode(&n, g, NULL, 0));
+    OK(cuUserObjectCreate(&o, (void *)gone, set_gone, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    OK(cuGraphRetainUserObject(g, o, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    return g;
+}
+
+static bool
+gone_soon(_Atomic int *gone)
+{
+    for (int i = 0; i < 5000 && !atomic_load(gone); i++)
+        usleep(1000);
+    return atomic_load(gone) == 1;
+}
+
+/* An executable graph has the user objects of the graph that it was last made from, and of graphs in it. */
+static void
+users(void)
+{
+    static _Atomic int gone[5];
+    CUgraph a = with_user(&gone[0]), b = with_user(&gone[1]), c = with_user(&gone[2]), d = with_user(&gone[3]), outer;
+    CUgraphNode n;
+    CUgraphExecUpdateResultInfo info;
+    CUstream s = stream();
+    CUgraphExec e = instantiate(a);
+    OK(cuGraphExecUpdate_v2(e, b, &info));
+    OK(cuGraphDestroy(a));
+    EXPECT(gone[0] == 1);
+    OK(cuGraphDestroy(b));
+    EXPECT(gone[1] == 0);
+    OK(cuGraphExecDestroy(e));
+    EXPECT(gone[1] == 1);
+    OK(cuGraphCreate(&outer, 0));
+    OK(cuGraphAddChildGraphNode(&n, outer, NULL, 0, c));
+    OK(cuGraphDestroy(c));
+    e = instantiate(outer);
+    OK(cuGraphDestroy(outer));
+    EXPECT(gone[2] == 0);
+    OK(cuGraphExecChildGraphNodeSetParams(e, n, d));
+    EXPECT(gone[2] == 1);
+    OK(cuGraphDestroy(d));
+    EXPECT(gone[3] == 0);
+    /* neither the destruction nor an update waits for a launch, and the launch keeps what it has */
+    atomic_store(&gate, 0);
+    OK(cuLaunchHostFunc(s, wait_gate, NULL));
+    OK(cuGraphLaunch(e, s));
+    OK(cuGraphExecDestroy(e));
+    CUgraph f = with_user(&gone[4]), g = with_user(&gone[0]);
+    e = instantiate(f);
+    OK(cuGraphDestroy(f));
+    OK(cuGraphLaunch(e, s));
+    OK(cuGraphExecUpdate_v2(e, g, &info));
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    usleep(20000);
+    EXPECT(gone[3] == 0 && gone[4] == 0);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(s));
+    EXPECT(gone_soon(&gone[3]) && gone_soon(&gone[4]) && gone_soon(&gone[0]));
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* "cuGraphRetainUserObject": a graph's counts of one object add up, past 32 bits too. */
+static void
+many_users(void)
+{
+    static _Atomic int gone;
+    CUgraph g;
+    CUuserObject o;
+    OK(cuGraphCreate(&g, 0));
+    OK(cuUserObjectCreate(&o, (void *)&gone, set_gone, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    for (int i = 0; i < 2; i++)
+        OK(cuGraphRetainUserObject(g, o, INT32_MAX, 0));
+    OK(cuGraphRetainUserObject(g, o, 2, 0));
+    OK(cuGraphReleaseUserObject(g, o, 1));
+    OK(cuUserObjectRelease(o, 1));
+    EXPECT(gone == 0);
+    OK(cuGraphDestroy(g));
+    EXPECT(gone == 1);
+}
+
+static CUgraphNode
+add_alloc(CUgraph g, CUdeviceptr *p)
+{
+    CUgraphNode n = NULL;
+    CUDA_MEM_ALLOC_NODE_PARAMS a = { .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } },
+                                     .bytesize = BYTES };
+    OK(cuGraphAddMemAllocNode(&n, g, NULL, 0, &a));
+    *p = a.dptr;
+    return n;
+}
+
+/* What a launch left allocated is the program's until it frees it (CUDA Programming Guide, "Graph Memory Nodes"). */
+static void
+memory_outlives(void)
+{
+    for (int how = 0; how < 3; how++) {
+        CUstream s = stream();
+        CUgraph g, h;
+        CUgraphNode n;
+        CUdeviceptr p;
+        OK(cuGraphCreate(&g, 0));
+        add_alloc(g, &p);
+        CUgraphExec e = instantiate(g);
+        OK(cuGraphLaunch(e, s));
+        OK(cuMemcpyHtoDAsync_v2(p, in, BYTES, s));
+        OK(cuStreamSynchronize(s));
+        OK(cuGraphExecDestroy(e));
+        OK(cuGraphDestroy(g));
+        check("memory whose graph is gone", p, same);
+        if (how == 0) {
+            OK(cuMemFree_v2(p));
+        } else if (how == 1) {
+            OK(cuMemFreeAsync(p, s));
+        } else {
+            OK(cuGraphCreate(&h, 0));
+            OK(cuGraphAddMemFreeNode(&n, h, NULL, 0, p));
+            e = instantiate(h);
+            OK(cuGraphLaunch(e, s));
+            OK(cuGraphExecDestroy(e));
+            OK(cuGraphDestroy(h));
+        }
+        EXPECT_RESULT(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE);
+        OK(cuStreamDestroy_v2(s));
+    }
+    /* or until its context ends */
+    CUcontext c;
+    CUgraph g;
+    CUdeviceptr p;
+    OK(cuCtxCreate_v2(&c, 0, 0));
+    OK(cuGraphCreate(&g, 0));
+    add_alloc(g, &p);
+    CUgraphExec e = instantiate(g);
+    OK(cuGraphLaunch(e, NULL));
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    OK(cuCtxDestroy_v2(c));
+    OK(cuCtxSetCurrent(ctx));
+    EXPECT_RESULT(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Destroying a graph with memory does not wait for what was launched. */
+static void
+memory_pending(void)
+{
+    CUstream s = stream();
+    CUgraph g;
+    CUgraphNode n;
+    CUdeviceptr p;
+    OK(cuGraphCreate(&g, 0));
+    n = add_alloc(g, &p);
+    OK(cuGraphAddMemFreeNode(&n, g, &n, 1, p));
+    CUgraphExec e = instantiate(g);
+    atomic_store(&gate, 0);
+    OK(cuLaunchHostFunc(s, wait_gate, NULL));
+    OK(cuGraphLaunch(e, s));
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    EXPECT_RESULT(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(s));
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* New parameters keep a node's cluster dimension, and must suit it. */
+static void
+cluster(void)
+{
+    int has = 0;
+    OK(cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0));
+    CUgraph g;
+    OK(cuGraphCreate(&g, 0));
+    CUgraphNode n = add_mad(g, NULL, 0, x, 1, 0);
+    CUkernelNodeAttrValue two = { .clusterDim = { 2, 1, 1 } }, is = { 0 };
+    if (cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &two) != CUDA_SUCCESS) {
+        EXPECT(!has);
+        OK(cuGraphDestroy(g));
+        return;
+    }
+    CUgraphExec e = instantiate(g);
+    struct args t;
+    CUDA_KERNEL_NODE_PARAMS k = node_params(mad, mad_args(&t, x, 2, 1));
+    OK(cuGraphKernelNodeSetParams_v2(n, &k));
+    OK(cuGraphKernelNodeGetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &is));
+    EXPECT(is.clusterDim.x == 2 && is.clusterDim.y == 1 && is.clusterDim.z == 1);
+    OK(cuGraphExecKernelNodeSetParams_v2(e, n, &k));
+    k.gridDimX = 3;                     /* no whole clusters */
+    EXPECT_RESULT(cuGraphKernelNodeSetParams_v2(n, &k), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    EXPECT_RESULT(cuGraphExecKernelNodeSetParams_v2(e, n, &k), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+}
+
+/* Memory that a node needs and the program freed: nothing of the launch runs. */
+static void
+freed(void)
+{
+    CUdeviceptr p;
+    CUgraph g;
+    CUgraphNode n;
+    CUstream s = stream();
+    fill_in();
+    OK(cuMemAlloc_v2(&p, 4));
+    OK(cuGraphCreate(&g, 0));
+    CUgraphNode first = add_mad(g, NULL, 0, x, 2, 1);
+    CUstreamBatchMemOpParams op = { .writeValue = { .operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = p, .value = 5 } };
+    CUDA_BATCH_MEM_OP_NODE_PARAMS b = { ctx, 1, &op, 0 };
+    OK(cuGraphAddBatchMemOpNode(&n, g, &first, 1, &b));
+    CUgraphExec e = instantiate(g);
+    OK(cuMemFree_v2(p));
+    EXPECT_RESULT(cuGraphLaunch(e, s), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamSynchronize(s));
+    check("not launched", x, same);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* One thread launches a graph that binds a texture anew each time, another updates it, while a third stream captures: they take the graphs'
+ * lock and the executable graph's in one order. */
+struct bound_graph {
+    CUgraph g;
+    CUgraphExec e;
+    CUtexref ref;
+};
+
+enum { ROUNDS = 300 };
+
+static void *
+launch_bound(void *p)
+{
+    struct bound_graph *b = p;
+    OK(cuCtxSetCurrent(ctx));
+    CUstream s = stream();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        OK(cuTexRefSetFlags(b->ref, i & 1 ? CU_TRSF_READ_AS_INTEGER : 0));
+        OK(cuGraphLaunch(b->e, s));
+    }
+    OK(cuStreamSynchronize(s));
+    OK(cuStreamDestroy_v2(s));
+    return NULL;
+}
+
+static void *
+update_bound(void *p)
+{
+    struct bound_graph *b = p;
+    CUgraphExecUpdateResultInfo info;
+    for (unsigned i = 0; i < ROUNDS * 10; i++)
+        OK(cuGraphExecUpdate_v2(b->e, b->g, &info));
+    return NULL;
+}
+
+static void
+lock_order(void)
+{
+    static const char bound[] =
+        ".version 7.0\n.target sm_70\n.address_size 64\n.global .texref t;\n"
+        ".visible .entry k() { .reg .f32 %f<4>; .reg .b32 %r; mov.b32 %r, 0; tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [t, {%r}]; ret; }\n";
+    struct bound_graph b;
+    CUmodule m;
+    CUfunction f;
+    CUgraphNode n;
+    CUgraph captured;
+    size_t offset;
+    CUstream s = stream();
+    pthread_t t[2];
+    OK(cuModuleLoadData(&m, bound));
+    OK(cuModuleGetFunction(&f, m, "k"));
+    OK(cuModuleGetTexRef(&b.ref, m, "t"));
+    OK(cuTexRefSetFormat(b.ref, CU_AD_FORMAT_FLOAT, 1));
+    OK(cuTexRefSetAddress_v2(&offset, b.ref, x, BYTES));
+    CUDA_KERNEL_NODE_PARAMS k = { .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1 };
+    OK(cuGraphCreate(&b.g, 0));
+    OK(cuGraphAddKernelNode_v2(&n, b.g, NULL, 0, &k));
+    b.e = instantiate(b.g);
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    pthread_create(&t[0], NULL, launch_bound, &b);
+    pthread_create(&t[1], NULL, update_bound, &b);
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+    OK(cuStreamEndCapture(s, &captured));
+    OK(cuGraphDestroy(captured));
+    OK(cuGraphExecDestroy(b.e));
+    OK(cuGraphDestroy(b.g));
+    OK(cuModuleUnload(m));
+    OK(cuStreamDestroy_v2(s));
+}
+
 /* Long chains and many branches: no recursion, nothing quadratic that hurts. */
 static void
 large(void)
@@ -653,7 +989,9 @@ main(void)
     static const struct { const char *name; void (*run)(void); } tests[] = {
         { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
-        { "unloaded", unloaded }, { "arrays", arrays }, { "large", large },
+        { "unloaded", unloaded }, { "topology", topology }, { "users", users }, { "many_users", many_users },
+        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "freed", freed },
+        { "lock_order", lock_order }, { "arrays", arrays }, { "large", large },
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         int before = failures;
