@@ -232,7 +232,11 @@ struct cwb_backend {
     const char *name;                   /* "host" */
     uint32_t caps;
 
-    /* Start the backend; called once per process, before any other op, under the driver's init lock. `option` is what
+    /* Load and start the libraries that the backend needs. No lock is held, for the dynamic loader takes its own, under which
+     * constructors call the driver; so several threads may call it at once, and again. What fails is logged. `option` as open's. NULL:
+     * it needs none. */
+    cwb_result (*load)(const char *option);
+    /* Start the backend, after a `load` that succeeded; called once per process, before any other op, under the driver's init lock. `option` is what
      * follows the colon of CUDAWAY_DEVICE ("O0"), or NULL. Worker threads are best started by the first stream. May be called
      * again in a forked child (nothing of the parent is used then). */
     cwb_result (*open)(const char *option, uint32_t *device_count);

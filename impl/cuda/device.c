@@ -49,12 +49,16 @@ cwc_result(struct cwb_context *c, CUresult r)
 }
 
 static cwb_result
+cuda_load(const char *option)
+{
+    return cwc_load() ? CWB_OK : CWB_NO_DEVICE;
+}
+
+static cwb_result
 cuda_open(const char *option, uint32_t *count)
 {
     int n = 0;
     cwc_unoptimised = option != NULL;      /* "O0" is the only suffix that the driver passes */
-    if (!cwc_load())
-        return CWB_NO_DEVICE;
     CUresult r = cwc.cuInit(0);
     if (r == CUDA_SUCCESS)
         r = cwc.cuDeviceGetCount(&n);
@@ -425,6 +429,7 @@ const struct cwb_backend cwb_cuda = {
     .name = "cuda",
     .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE |
             CWB_CAP_CLUSTER,
+    .load = cuda_load,
     .open = cuda_open,
     .shutdown = cuda_shutdown,
     .device_props = cuda_device_props,

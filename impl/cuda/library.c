@@ -10,6 +10,8 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,8 @@
 
 struct cw_cuda_table cwc;
 bool cwc_unoptimised;
-static bool loaded;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;        /* not held while the loader is called */
+static _Atomic bool loaded;             /* cwc is complete */
 
 static const char *const folders[] = {
     "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/nvidia/lib64",
@@ -80,10 +83,10 @@ find(void)
 
 /* The functions that every operation needs; code that uses an optional one tests for it. */
 static bool
-complete(void)
+complete(const struct cw_cuda_table *t)
 {
     const struct { const char *name; const void *fn; } need[] = {
-#define NEED(f) { #f, (const void *)(uintptr_t)cwc.f }
+#define NEED(f) { #f, (const void *)(uintptr_t)t->f }
         NEED(cuInit), NEED(cuDeviceGetCount), NEED(cuDeviceGet), NEED(cuDeviceGetName), NEED(cuDeviceGetAttribute),
         NEED(cuDeviceTotalMem_v2), NEED(cuDevicePrimaryCtxRetain), NEED(cuCtxCreate_v2), NEED(cuCtxDestroy_v2), NEED(cuCtxSetCurrent),
         NEED(cuCtxGetCurrent), NEED(cuCtxPopCurrent_v2), NEED(cuCtxSynchronize), NEED(cuCtxSetLimit), NEED(cuMemGetInfo_v2),
@@ -113,14 +116,22 @@ complete(void)
 bool
 cwc_load(void)
 {
+    struct cw_cuda_table t;
     if (loaded)
         return true;
     void *lib = find();
     if (!lib)
         return false;
-#define X(index, symbol, type, parameters, arguments) cw_cuda_table_set(&cwc, index, dlsym(lib, #symbol));
+#define X(index, symbol, type, parameters, arguments) cw_cuda_table_set(&t, index, dlsym(lib, #symbol));
     CW_CUDA_FUNCTIONS(X)
 #undef X
-    loaded = complete();
-    return loaded;
+    if (!complete(&t))
+        return false;
+    (void)t.cuInit(0);                  /* it loads more libraries; cuda_open asks for the result */
+    pthread_mutex_lock(&lock);
+    if (!loaded)
+        cwc = t;
+    loaded = true;
+    pthread_mutex_unlock(&lock);
+    return true;
 }

@@ -116,8 +116,15 @@ fill_props(struct cwb_device_props *p)
 #undef DEFAULT
 }
 
+/* The device that is to be opened. */
+struct choice {
+    const struct cwb_backend *b, *first;        /* first: to be tried before, or NULL */
+    const char *option;
+    cwb_result loaded, first_loaded;
+};
+
 static CUresult
-open_backend(void)
+choose(struct choice *k)
 {
     const char *want = cw_env_get(CW_ENV_DEVICE);
     if (!want || !*want)
@@ -145,15 +152,34 @@ open_backend(void)
     }
     if (b->abi_version != CWB_ABI_VERSION)
         return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
-    uint32_t count = 0;
-    cwb_result r = CWB_NO_DEVICE;
+    *k = (struct choice){ .b = b, .option = option };
     /* auto takes an AMD GPU where there is one. Without its kernel driver there is none, and loading the HIP runtime, which
      * takes long, would tell nothing more. */
-    if (IS("auto") && (!access("/dev/kfd", F_OK) || cw_env_get(CW_ENV_HIP_LIBRARY)) && (r = cwb_hip.open(NULL, &count)) == CWB_OK)
-        b = &cwb_hip;
-    if (r != CWB_OK)
-        r = b->open(option, &count);
+    if (IS("auto") && (!access("/dev/kfd", F_OK) || cw_env_get(CW_ENV_HIP_LIBRARY)))
+        k->first = &cwb_hip;
 #undef IS
+    return CUDA_SUCCESS;
+}
+
+/* What has to be done with no lock held. */
+static void
+choice_load(struct choice *k)
+{
+    k->first_loaded = k->first && k->first->load ? k->first->load(NULL) : CWB_OK;
+    k->loaded = k->b->load ? k->b->load(k->option) : CWB_OK;
+}
+
+static CUresult
+open_backend(const struct choice *k)
+{
+    const struct cwb_backend *b = k->b;
+    const char *option = k->option;
+    uint32_t count = 0;
+    cwb_result r = CWB_NO_DEVICE;
+    if (k->first && k->first_loaded == CWB_OK && (r = k->first->open(NULL, &count)) == CWB_OK)
+        b = k->first;
+    if (r != CWB_OK && (r = k->loaded) == CWB_OK)
+        r = b->open(option, &count);
     if (r != CWB_OK) {
         cw_error("the %s device cannot be opened: %s; `cudaway info` shows what this machine has, and %s=host takes the CPU", b->name, cwb_result_text(r),
                  cw_env_name(CW_ENV_DEVICE));
@@ -199,18 +225,24 @@ drv_cuInit(unsigned int Flags)
     if (s == STATE_READY)
         return CUDA_SUCCESS;
     atomic_fetch_add(&starting, 1);
+    struct choice k = { 0 };
+    CUresult chosen = CUDA_SUCCESS;
+    if (s == STATE_NEW) {
+        chosen = cw_config_load() ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+        if (chosen == CUDA_SUCCESS) {
+            logs_start();
+            cw_env_warn_unknown();
+            chosen = choose(&k);
+        }
+        if (chosen == CUDA_SUCCESS)
+            choice_load(&k);
+    }
     pthread_mutex_lock(&g.lock);
     CUresult e = g.init_error;
     s = atomic_load(&g.state);
     if (s == STATE_NEW) {
-        if (!cw_config_load()) {
-            pthread_mutex_unlock(&g.lock);
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        }
-        logs_start();
-        cw_env_warn_unknown();
         watch_forks();
-        e = atomic_load(&handlers) ? open_backend() : CUDA_ERROR_OUT_OF_MEMORY;
+        e = !atomic_load(&handlers) ? CUDA_ERROR_OUT_OF_MEMORY : chosen != CUDA_SUCCESS ? chosen : open_backend(&k);
         g.init_error = e;
         if (e != CUDA_ERROR_OUT_OF_MEMORY)      /* after which the next call tries again */
             atomic_store_explicit(&g.state, e == CUDA_SUCCESS ? STATE_READY : STATE_FAILED, memory_order_release);
@@ -283,22 +315,20 @@ load_jit(void)
         cw_error("libcudaway-jit.so does not offer interface version %d", CWJ_API_VERSION);
         return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
     }
-    atomic_store(&jit, api);
+    atomic_store(&jit, api);            /* each thread that loads it at once finds the same */
     return CUDA_SUCCESS;
 }
 
+/* Loads with no lock held: the dynamic loader has its own, under which a library's constructors may come here. */
 CUresult
 jit_open(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static CUresult result = CUDA_ERROR_OUT_OF_MEMORY;      /* lock; of the last attempt */
+    static _Atomic CUresult result = CUDA_ERROR_OUT_OF_MEMORY;      /* of the last attempt */
     if (jit_api())
         return CUDA_SUCCESS;
-    pthread_mutex_lock(&lock);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        result = load_jit();
-    CUresult e = result;
-    pthread_mutex_unlock(&lock);
+    CUresult e = atomic_load(&result);
+    if (e == CUDA_ERROR_OUT_OF_MEMORY)
+        atomic_store(&result, e = load_jit());
     return e;
 }
 

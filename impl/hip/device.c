@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The hip device: AMD GPUs through the HIP runtime, which is loaded when this device is opened (CUDAWAY_HIP_LIBRARY, for gfxemu the
+ * The hip device: AMD GPUs through the HIP runtime, which is loaded before this device is opened (CUDAWAY_HIP_LIBRARY, for gfxemu the
  * library beside this one, else libamdhip64.so of any version from 5.2). One HIP library is loaded in a process. */
 #define _GNU_SOURCE
 #include "impl/hip/device.h"
@@ -21,7 +21,7 @@ struct hip_api hip;
 
 enum { MAX_DEVICES = 16 };
 static struct {
-    void *library;
+    _Atomic(void *) library;            /* loaded, and `hip` has its functions */
     char path[4096];
     int ndevices, version;
     char arch[MAX_DEVICES][64];
@@ -98,53 +98,72 @@ open_library(const void *beside, const char *path, char why[500], bool *no_memor
     return library;
 }
 
-static cwb_result
-load_library(bool emulated)
+static void *
+find_library(bool emulated, const char **path, cwb_result *r)
 {
     static const char *const names[] = { "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5" };
-    const char *path = cw_env_get(CW_ENV_HIP_LIBRARY);
-    const void *beside = emulated ? (const void *)(uintptr_t)&load_library : NULL;
+    const void *beside = emulated ? (const void *)(uintptr_t)&find_library : NULL;
     char why[500];
     bool no_memory = false;
-    if (emulated)
-        path = "libcudaway-gfxemu.so";
-    if (path && *path) {
-        g.library = open_library(beside, path, why, &no_memory);
-        if (!g.library) {
-            cw_error("the HIP library cannot be loaded: %s", why);
-            return no_memory ? CWB_NOMEM : CWB_NO_DEVICE;
-        }
-    }
-    for (unsigned i = 0; !g.library && !no_memory && i < sizeof names / sizeof *names; i++) {
-        path = names[i];
-        g.library = open_library(NULL, path, why, &no_memory);
-    }
-    if (!g.library && no_memory) {
+    void *l = NULL;
+    *path = emulated ? "libcudaway-gfxemu.so" : cw_env_get(CW_ENV_HIP_LIBRARY);
+    const bool named = *path && **path;
+    if (named)
+        l = open_library(beside, *path, why, &no_memory);
+    for (unsigned i = 0; !named && !l && !no_memory && i < sizeof names / sizeof *names; i++)
+        l = open_library(NULL, *path = names[i], why, &no_memory);
+    if (!l && (named || no_memory))
         cw_error("the HIP library cannot be loaded: %s", why);
-        return CWB_NOMEM;
-    }
-    if (!g.library) {
+    else if (!l)
         cw_info("no HIP runtime: libamdhip64.so is not installed (package libamdhip64-5, or ROCm)");
-        return CWB_NO_DEVICE;
-    }
-    snprintf(g.path, sizeof g.path, "%s", path);
+    *r = l ? CWB_OK : no_memory ? CWB_NOMEM : CWB_NO_DEVICE;
+    return l;
+}
+
+/* The library's functions; false: one is missing. */
+static bool
+find_functions(void *library, const char *path, struct hip_api *to)
+{
     const char *missing = NULL;
 #define R true
 #define O false
 #define X(need, since, name, params)                                                \
-    *(void **)&hip.name = dlsym(g.library, #name);                                  \
-    if (!hip.name && need)                                                          \
+    *(void **)&to->name = dlsym(library, #name);                                    \
+    if (!to->name && need)                                                          \
         missing = #name ", of ROCm " since;
     HIP_FUNCTIONS(X)
 #undef X
 #undef R
 #undef O
-    if (!missing && !hip.hipGetDeviceProperties && !hip.hipGetDevicePropertiesR0600)
+    if (!missing && !to->hipGetDeviceProperties && !to->hipGetDevicePropertiesR0600)
         missing = "hipGetDeviceProperties";
-    if (missing) {
-        cw_error("%s lacks %s; ROCm 5.2 or newer is needed", g.path, missing);
+    if (missing)
+        cw_error("%s lacks %s; ROCm 5.2 or newer is needed", path, missing);
+    return !missing;
+}
+
+static cwb_result
+hip_load(const char *option)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;        /* not held while the loader is called */
+    const char *path;
+    cwb_result r;
+    struct hip_api functions;
+    if (atomic_load_explicit(&g.library, memory_order_acquire))
+        return CWB_OK;
+    void *l = find_library(option != NULL, &path, &r);
+    if (!l)
+        return r;
+    if (!find_functions(l, path, &functions))
         return CWB_NO_DEVICE;
+    (void)functions.hipInit(0);         /* it loads more libraries; hip_open asks for the result */
+    pthread_mutex_lock(&lock);
+    if (!g.library) {
+        hip = functions;
+        snprintf(g.path, sizeof g.path, "%s", path);
+        atomic_store_explicit(&g.library, l, memory_order_release);
     }
+    pthread_mutex_unlock(&lock);
     return CWB_OK;
 }
 
@@ -152,9 +171,6 @@ static cwb_result
 hip_open(const char *option, uint32_t *device_count)
 {
     *device_count = 0;
-    cwb_result loaded = g.library ? CWB_OK : load_library(option != NULL);
-    if (loaded != CWB_OK)
-        return loaded;
     int version = 0, n = 0;
     hipError_t e = hip.hipInit(0);
     if (e == hipSuccess)
@@ -658,7 +674,7 @@ const struct cwb_backend cwb_hip = {
     .abi_version = CWB_ABI_VERSION, .name = "hip",
     .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE |
             CWB_CAP_CLUSTER | CWB_CAP_STREAM_TIME | CWB_CAP_MULTICAST,
-    .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props,
+    .load = hip_load, .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props,
     .device_attribute = hip_device_attribute, .peer_possible = hip_peer_possible, .peer_enable = hip_peer_enable, .memory_info = hip_memory_info,
     .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,
     .context_error = hip_context_error, .context_limit = hip_context_limit, .mem_alloc = hip_mem_alloc, .mem_free = hip_mem_free,

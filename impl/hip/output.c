@@ -124,12 +124,15 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
         }
         c->fifo_read += size;
     }
-    if (idle && taken) {
-        if (taken > room)
-            cw_warn("the output of kernels between two waits was more than %u bytes: the rest is lost", room);
-        memset(base, 0, end);
-        c->fifo_read = 0;
-        __atomic_store_n((uint32_t *)(void *)c->fifo, 0, __ATOMIC_RELEASE);
+    /* Begin at the start again if no kernel of another thread has taken more, or has not yet written what it took. What did not fit is never
+     * written. */
+    if (idle && taken && (c->fifo_read == taken || taken > room)) {
+        memset(base, 0, taken > room ? room : c->fifo_read);
+        if (__atomic_compare_exchange_n((uint32_t *)(void *)c->fifo, &taken, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            c->fifo_read = 0;
+            if (taken > room)
+                cw_warn("the output of kernels between two waits was more than %u bytes: the rest is lost", room);
+        }
     }
     if (all.failed)
         cw_warn("there is no memory for the output of kernels: some of it is lost");

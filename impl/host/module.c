@@ -183,7 +183,10 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         } else if (e != CW_OK) {
             k->code[shape] = NULL;
             quick = false;
-            k->failed[shape] = e == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
+            if (e == CW_ERR_NOMEM)
+                r = CWB_NOMEM;          /* now: the next launch compiles it */
+            else
+                k->failed[shape] = CWB_COMPILE;
             if (!text.size)
                 cw_buf_printf(&text, "kernel %s: %s\n", k->info->name, cw_result_text(e));
         } else {
@@ -199,7 +202,7 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         cw_buf_finish(&text);
     }
     *out = k->code[shape];
-    if (!*out)
+    if (!*out && r == CWB_OK)
         r = k->failed[shape];
     pthread_mutex_unlock(&k->lock);
     if (quick)

@@ -12,8 +12,10 @@ _Thread_local struct rt_thread rt_self __attribute__((tls_model("initial-exec"))
 _Atomic unsigned rt_epoch = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t was_reset = PTHREAD_COND_INITIALIZER;
 static struct {
     bool      retained;                 /* lock */
+    bool      resetting;                /* lock: its work is waited for, without the lock; nobody retains it meanwhile */
     CUcontext primary;                  /* lock: the handle, which outlives resets */
 } devices[MAX_DEVICES];
 static int valid[MAX_DEVICES], valid_count;     /* lock: cudaSetValidDevices */
@@ -34,6 +36,8 @@ activate(int device, CUcontext *out, bool *made)
     cudaError_t e = cudaSuccess;
 
     pthread_mutex_lock(&lock);
+    while (devices[device].resetting)
+        pthread_cond_wait(&was_reset, &lock);
     *made = !devices[device].retained;
     if (*made) {
         e = rt_result(CU(cuDevicePrimaryCtxRetain)(&devices[device].primary, device));
@@ -300,16 +304,21 @@ rt_cudaDeviceReset(void)
         d = rt_self.context_device;
     }
     pthread_mutex_lock(&lock);
+    while (devices[d].resetting)
+        pthread_cond_wait(&was_reset, &lock);
     bool retained = devices[d].retained;
     p = devices[d].primary;
     bool own = c && (!retained || p != c);      /* a context that the program made is not the Runtime's to end */
     devices[d].retained = false;
-    cudaError_t e = cudaSuccess;
-    if (retained) {
-        e = rt_result(CU(cuDevicePrimaryCtxReset_v2)(d));
-        (void)CU(cuDevicePrimaryCtxRelease_v2)(d);      /* a reset does not release; this driver's does, and says so */
-    }
+    devices[d].resetting = retained;
+    pthread_mutex_unlock(&lock);
+    /* Without a release, which could be of a context that another thread retains after the reset. */
+    cudaError_t e = retained ? rt_result(CU(cuDevicePrimaryCtxReset_v2)(d)) : cudaSuccess;
+    pthread_mutex_lock(&lock);
+    if (retained)
+        devices[d].resetting = false;
     atomic_fetch_add_explicit(&rt_epoch, 1, memory_order_acq_rel);
+    pthread_cond_broadcast(&was_reset);
     pthread_mutex_unlock(&lock);
     if (own)
         return e;

@@ -13,8 +13,9 @@
 
 struct cw_cuda_table rt_cu;
 
+/* Not held while the dynamic loader is called or the driver started: constructors of libraries come here under the loader's own lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *library;                   /* lock */
+static _Atomic bool loaded;             /* lock, to set it: rt_cu is complete */
 static _Atomic bool ready;
 
 static CUresult
@@ -23,20 +24,18 @@ lacking(void)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* A thread that was cancelled while it opens the driver would keep this lock, and the linker's. */
+/* A thread that was cancelled while it opens the driver would keep the linker's lock. */
 static int
 enter(void)
 {
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    pthread_mutex_lock(&lock);
     return cancel;
 }
 
 static void
 leave(int cancel)
 {
-    pthread_mutex_unlock(&lock);
     pthread_setcancelstate(cancel, NULL);
 }
 
@@ -53,27 +52,37 @@ open_driver(bool *no_memory)
 }
 
 static void
-fill_table(void *l)
+fill_table(void *l, struct cw_cuda_table *t)
 {
-#define X(index, name, result, params, args) cw_cuda_table_set(&rt_cu, index, dlsym(l, #name));
+#define X(index, name, result, params, args) cw_cuda_table_set(t, index, dlsym(l, #name));
     CW_CUDA_FUNCTIONS(X)
 #undef X
     for (unsigned i = 0; i < CW_CUDA_FUNCTION_COUNT; i++)
-        if (!cw_cuda_table_get(&rt_cu, i))
-            cw_cuda_table_set(&rt_cu, i, (void *)(uintptr_t)&lacking);
+        if (!cw_cuda_table_get(t, i))
+            cw_cuda_table_set(t, i, (void *)(uintptr_t)&lacking);
 }
 
-/* Under the lock. */
+/* Several threads may load it at once: they get the same library, and the first one's table counts. */
 static cudaError_t
 load(void)
 {
     bool no_memory = false;
-    if (!library) {
-        library = open_driver(&no_memory);
-        if (library)
-            fill_table(library);
-    }
-    return library ? cudaSuccess : no_memory ? cudaErrorMemoryAllocation : cudaErrorInsufficientDriver;
+    if (atomic_load_explicit(&loaded, memory_order_acquire))
+        return cudaSuccess;
+    void *l = open_driver(&no_memory);
+    if (!l)
+        return no_memory ? cudaErrorMemoryAllocation : cudaErrorInsufficientDriver;
+    struct cw_cuda_table *t = malloc(sizeof *t);        /* the caller's stack may be small */
+    if (!t)
+        return cudaErrorMemoryAllocation;
+    fill_table(l, t);
+    pthread_mutex_lock(&lock);
+    if (!loaded)
+        rt_cu = *t;
+    atomic_store_explicit(&loaded, true, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    free(t);
+    return cudaSuccess;
 }
 
 bool
@@ -82,9 +91,9 @@ rt_load(void)
     if (LIKELY(atomic_load_explicit(&ready, memory_order_acquire)))
         return true;
     const int cancel = enter();
-    bool loaded = load() == cudaSuccess;
+    bool has = load() == cudaSuccess;
     leave(cancel);
-    return loaded;
+    return has;
 }
 
 static cudaError_t

@@ -5,7 +5,10 @@
  *
  * Entries are found without a lock: a table of atomic slots, replaced as a whole when it grows. An entry lives until its
  * binary is unregistered; entries, caches and old tables are never freed, since another thread may still look at them. The
- * same address may be registered by several binaries (an inline kernel of a header): the newest that is left counts. */
+ * same address may be registered by several binaries (an inline kernel of a header): the newest that is left counts.
+ *
+ * Constructors of libraries register under the dynamic loader's lock. So no lock of this file is held while the driver may load a library:
+ * when it loads a binary, for which it may need its compiler. */
 #include "impl/runtime/runtime.h"
 
 #include <pthread.h>
@@ -39,12 +42,13 @@ struct entry {
 struct binary {
     void           *image;              /* first, so that the handle points to something that a program may read */
     pthread_mutex_t lock;
-    bool            tried;              /* lock */
+    bool            tried;              /* lock: and it was not memory that lacked */
     CUlibrary       library;            /* lock */
     cudaError_t     error;              /* lock: of loading */
     _Atomic bool    managed_ready;
     struct entry   *entries;            /* registry lock */
     struct binary  *next, **link;       /* registry lock */
+    uint64_t        number;             /* in order of registration */
 };
 
 struct slot {
@@ -60,7 +64,7 @@ struct table {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct table *) table;
-static struct binary *binaries;         /* lock */
+static struct binary *binaries;         /* lock: the newest first */
 static struct binary *unregistered;     /* lock: kept, like their entries, but found by nobody */
 
 /* A fork may come while other threads hold the locks, which are nobody's in the child. The lists and the table are whole at each moment; what was
@@ -209,7 +213,9 @@ rt___cudaRegisterFatBinary(void *fatCubin)
         return NULL;
     b->image = fatCubin;
     pthread_mutex_init(&b->lock, NULL);
+    static uint64_t number;             /* lock */
     pthread_mutex_lock(&lock);
+    b->number = ++number;
     b->next = binaries;
     b->link = &binaries;
     if (binaries)
@@ -219,7 +225,7 @@ rt___cudaRegisterFatBinary(void *fatCubin)
     return (void **)(void *)b;
 }
 
-static void managed_addresses(struct binary *b);
+static void managed_addresses(struct binary *b, CUlibrary l);
 static bool managed_lost(struct binary *b);
 
 void
@@ -259,19 +265,43 @@ rt___cudaUnregisterFatBinary(void **fatCubinHandle)
         (void)CU(cuLibraryUnload)(l);   /* fails harmlessly when the driver has shut down before */
 }
 
-/* The binary's library, loaded when it was not. */
+static cudaError_t
+load_image(const struct binary *b, CUlibrary *out)
+{
+    return rt_result(CU(cuLibraryLoadData)(out, b->image, NULL, NULL, 0, NULL, NULL, 0));
+}
+
+/* The binary's library, loaded when it was not. Until one was loaded in the process, the driver's compiler may have to be: then no lock is
+ * held, and of the threads that load a binary at once the first counts. */
 static cudaError_t
 load(struct binary *b, CUlibrary *out)
 {
+    static _Atomic bool any;
+    CUlibrary l = NULL;
+    cudaError_t e = cudaSuccess;
+
     INIT();
     pthread_mutex_lock(&b->lock);
+    const bool early = !b->tried && !any;
+    if (early) {
+        pthread_mutex_unlock(&b->lock);
+        e = load_image(b, &l);
+        pthread_mutex_lock(&b->lock);
+    }
     if (!b->tried) {
-        b->tried = true;
-        b->error = rt_result(CU(cuLibraryLoadData)(&b->library, b->image, NULL, NULL, 0, NULL, NULL, 0));
+        if (!early)
+            e = load_image(b, &l);
+        b->library = l;
+        l = NULL;
+        b->error = e;
+        b->tried = e != cudaErrorMemoryAllocation;
+        any = any || e == cudaSuccess;
     }
     *out = b->library;
-    cudaError_t e = b->error;
+    e = b->error;
     pthread_mutex_unlock(&b->lock);
+    if (l)
+        (void)CU(cuLibraryUnload)(l);
     return e;
 }
 
@@ -282,21 +312,44 @@ eager(void)
     return s && !strcmp(s, "EAGER");
 }
 
+/* The newest binary that is older than `number`: of all, or of those that have managed variables in use. */
+static struct binary *
+older_binary(uint64_t number, bool all)
+{
+    pthread_mutex_lock(&lock);
+    struct binary *b = binaries;
+    while (b && (b->number >= number || !(all || b->managed_ready)))
+        b = b->next;
+    pthread_mutex_unlock(&lock);
+    return b;
+}
+
+/* What the driver needs to find the binary's variables in the current context. */
+static cudaError_t
+load_here(struct binary *b, CUlibrary *l)
+{
+    CUmodule m;
+    cudaError_t e = load(b, l);
+    return e != cudaSuccess ? e : rt_result(CU(cuLibraryGetModule)(&m, *l));
+}
+
 void
 rt_registry_context(void)
 {
     CUlibrary l;
-    CUmodule m;
     bool all = eager();
 
-    pthread_mutex_lock(&lock);
-    for (struct binary *b = binaries; b; b = b->next) {
-        if (all && load(b, &l) == cudaSuccess)
-            (void)CU(cuLibraryGetModule)(&m, l);
-        if (atomic_load_explicit(&b->managed_ready, memory_order_relaxed) && managed_lost(b))
-            managed_addresses(b);
+    for (struct binary *b = older_binary(UINT64_MAX, all); b; b = older_binary(b->number, all)) {
+        pthread_mutex_lock(&lock);
+        bool lost = b->managed_ready && managed_lost(b);
+        pthread_mutex_unlock(&lock);
+        if (!(all || lost) || load_here(b, &l) != cudaSuccess || !lost)
+            continue;
+        pthread_mutex_lock(&lock);
+        if (managed_lost(b))            /* no other thread was faster */
+            managed_addresses(b, l);
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_unlock(&lock);
 }
 
 /* ---- what the compiler registers ----------------------------------------------------------------------------------------------- */
@@ -546,16 +599,13 @@ rt_variable(const void *symbol, CUdeviceptr *address, size_t *size)
 
 /* ---- managed variables --------------------------------------------------------------------------------------------------------- */
 
-/* Let the program's pointers name the variables of the current context. */
+/* Let the program's pointers name the variables of the current context, where the binary's library l is loaded. Under the registry's lock. */
 static void
-managed_addresses(struct binary *b)
+managed_addresses(struct binary *b, CUlibrary l)
 {
     CUdeviceptr a;
     size_t size;
-    CUlibrary l;
 
-    if (load(b, &l) != cudaSuccess)
-        return;
     for (struct entry *e = b->entries; e; e = e->next)
         if (e->kind == ENTRY_MANAGED && CU(cuLibraryGetManaged)(&a, &size, l, e->name) == CUDA_SUCCESS)
             *(void **)(uintptr_t)e->key = rt_pointer(a);
@@ -580,14 +630,18 @@ char
 rt___cudaInitModule(void **fatCubinHandle)
 {
     struct binary *b = (struct binary *)(void *)fatCubinHandle;
+    CUlibrary l;
 
     if (!b || rt_enter() != cudaSuccess)
         return 0;
+    if (atomic_load_explicit(&b->managed_ready, memory_order_acquire))
+        return 1;
+    cudaError_t e = load_here(b, &l);
     pthread_mutex_lock(&lock);
-    if (!atomic_load_explicit(&b->managed_ready, memory_order_relaxed)) {
-        managed_addresses(b);
-        atomic_store_explicit(&b->managed_ready, true, memory_order_release);
-    }
+    if (!b->managed_ready && e == cudaSuccess)
+        managed_addresses(b, l);
+    if (e != cudaErrorMemoryAllocation)
+        b->managed_ready = true;
     pthread_mutex_unlock(&lock);
     return 1;
 }

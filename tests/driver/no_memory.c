@@ -289,6 +289,40 @@ in_child_waits(void)
     }
 }
 
+/* A kernel of a binary that is registered once, as compilers' constructors do: allocation n of its first launch fails, and the next launch is
+ * as if it had not. False: the launch has fewer allocations. */
+static bool
+launched_again(long n)
+{
+    static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry empty() { ret; }\n";
+    static char stub;
+    int status;
+    char what[100];
+    fflush(out);
+    pid_t child = fork();
+    if (!child) {
+        const struct dim3 unit = { 1, 1, 1 };
+        alarm(HANGS);
+        work();                         /* the compiler is there, and the device */
+        void **binary = __cudaRegisterFatBinary((void *)(uintptr_t)ptx);
+        __cudaRegisterFunction(binary, &stub, NULL, "empty", -1, NULL, NULL, NULL, NULL, NULL);
+        if (cudaFree(NULL))
+            _exit(1);
+        atomic_store(&countdown, n);
+        atomic_store(&armed, ONCE);
+        (void)cudaLaunchKernel(&stub, unit, unit, NULL, 0, NULL);
+        bool fewer = atomic_exchange(&armed, NOTHING) != NOTHING;
+        (void)cudaGetLastError();
+        _exit(fewer ? 2 : cudaLaunchKernel(&stub, unit, unit, NULL, 0, NULL) || cudaDeviceSynchronize());
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+        return false;
+    if (status)
+        complain(true, ONCE, n, (snprintf(what, sizeof what, "a registered kernel, launched again: status 0x%x", (unsigned)status), what));
+    return true;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -321,6 +355,8 @@ main(int argc, char **argv)
     for (unsigned cold = 0; cold < 2; cold++)
         for (enum fault fault = ONCE; fault <= EVER; fault++)
             sweep(cold, fault, samples, limit);
+    for (long n = 1; launched_again(n); n += limit ? 1 : 3)
+        ;
     fprintf(out, "%u failures\n", failures);
     return failures != 0;
 }

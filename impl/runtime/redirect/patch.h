@@ -14,6 +14,8 @@ struct cw_runtime;                  /* our Runtime of one major version */
 struct cw_runtime *cw_runtime_for(unsigned major);
 /* Whether a file is one of ours: beside this code, or what CUDAWAY_RUNTIME_LIBRARY names. */
 bool cw_runtime_is_ours(const char *path);
+/* What this and others ask the dynamic loader for, which waits while another thread loads a library: call it before locks are taken. */
+void cw_runtime_know_folder(void);
 bool cw_runtime_exports(const struct cw_runtime *r, const char *name);
 /* Load it into the program's own namespace, if need be, and look a function up. NULL after a message when that fails. Takes the
  * dynamic linker's lock. */

@@ -424,6 +424,7 @@ cw_redirect_at_driver_call(void)
     if (loads == atomic_load_explicit(&looked_at, memory_order_acquire) || !cw_redirect_enabled())
         return false;
     busy = true;
+    cw_runtime_know_folder();
     pthread_mutex_lock(&lock);
     list_objects();
     struct batch *b = new_copies();

@@ -61,6 +61,32 @@ read_exports(struct cw_runtime *r)
     return r->count ? CW_OK : CW_ERR_INVALID;
 }
 
+/* The folder of this library, or NULL. The dynamic loader is asked once, under whose lock others wait for the locks of this folder. */
+static const char *
+own_folder(void)
+{
+    static char folder[CW_PATH_MAX];
+    static _Atomic bool known;
+    char now[CW_PATH_MAX];
+    if (!atomic_load_explicit(&known, memory_order_acquire)) {
+        static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
+        if (!cw_dir_of_object_in(runtimes, now))
+            return NULL;
+        pthread_mutex_lock(&filling);
+        if (!known)
+            memcpy(folder, now, sizeof folder);
+        atomic_store_explicit(&known, true, memory_order_release);
+        pthread_mutex_unlock(&filling);
+    }
+    return folder;
+}
+
+void
+cw_runtime_know_folder(void)
+{
+    (void)own_folder();
+}
+
 static cw_result
 find_runtime(struct cw_runtime *r, unsigned major)
 {
@@ -68,10 +94,9 @@ find_runtime(struct cw_runtime *r, unsigned major)
     if (set && *set) {
         r->path = strdup(set);
     } else {
-        char *dir = cw_dir_of_object(runtimes);
+        const char *dir = own_folder();
         if (!dir || asprintf(&r->path, "%s/libcudart.so.%s", dir, major == 11 ? "11.0" : major == 12 ? "12" : "13") < 0)
             r->path = NULL;
-        free(dir);
     }
     cw_result result = r->path ? read_exports(r) : CW_ERR_NOMEM;
     if (result) {
@@ -115,9 +140,10 @@ cw_runtime_is_ours(const char *path)
     if (set && *set && same_file(path, set))
         return true;
     /* A link to a file of ours, from wherever, is ours as well. */
-    char dir[CW_PATH_MAX], own[CW_PATH_MAX];
+    char dir[CW_PATH_MAX];
+    const char *own = own_folder();
     char *slash = realpath(path, dir) ? strrchr(dir, '/') : NULL;
-    if (!slash || !cw_dir_of_object_in(runtimes, own))
+    if (!slash || !own)
         return false;
     *slash = 0;
     return same_file(own, slash == dir ? "/" : dir);
