@@ -301,7 +301,7 @@ launched_again(long n)
     fflush(out);
     pid_t child = fork();
     if (!child) {
-        const struct dim3 unit = { 1, 1, 1 };
+        const struct dim3 grid = { 1, 1, 1 }, block = { 32, 1, 1 };         /* a shape that is compiled before the launch is queued */
         alarm(HANGS);
         work();                         /* the compiler is there, and the device */
         void **binary = __cudaRegisterFatBinary((void *)(uintptr_t)ptx);
@@ -310,10 +310,12 @@ launched_again(long n)
             _exit(1);
         atomic_store(&countdown, n);
         atomic_store(&armed, ONCE);
-        (void)cudaLaunchKernel(&stub, unit, unit, NULL, 0, NULL);
+        cudaError_t first = cudaLaunchKernel(&stub, grid, block, NULL, 0, NULL);
         bool fewer = atomic_exchange(&armed, NOTHING) != NOTHING;
+        if (first == cudaSuccess && cudaDeviceSynchronize() != cudaSuccess)
+            _exit(0);                   /* it failed while it ran, which is the context's error for good */
         (void)cudaGetLastError();
-        _exit(fewer ? 2 : cudaLaunchKernel(&stub, unit, unit, NULL, 0, NULL) || cudaDeviceSynchronize());
+        _exit(fewer ? 2 : cudaLaunchKernel(&stub, grid, block, NULL, 0, NULL) || cudaDeviceSynchronize());
     }
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
