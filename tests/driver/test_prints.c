@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "tests/driver/test.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,6 +84,43 @@ unended(void)
     OK(run(print_string, p + ROOM - 3));
 }
 
+/* Threads that wait for the device print what it has written so far, while it writes more. */
+enum { LAUNCHES = 200, LINES = LAUNCHES * 32 };
+static char many_lines[LINES * 9 + 1];
+static _Atomic bool over;
+
+static void *
+synchronise(void *context)
+{
+    OK(cuCtxSetCurrent(context));
+    while (!atomic_load(&over))
+        OK(cuCtxSynchronize());
+    return NULL;
+}
+
+static void
+many(void)
+{
+    CUcontext c;
+    CUmodule m;
+    CUfunction f;
+    CUdeviceptr p = device_text("device", 7);
+    void *params[] = { &p };
+    pthread_t t[2];
+    OK(cuCtxGetCurrent(&c));
+    OK(cuModuleLoadData(&m, print_string));
+    OK(cuModuleGetFunction(&f, m, "k"));
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, synchronise, c);
+    for (int i = 0; i < LAUNCHES; i++)
+        OK(cuLaunchKernel(f, 4, 1, 1, 8, 1, 1, 0, NULL, params, NULL));
+    OK(cuCtxSynchronize());
+    atomic_store(&over, true);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    OK(cuCtxSynchronize());
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -90,6 +129,7 @@ static const struct {
     { "good", good, "<device>\n", "<device>\n" }, { "null", null, "<(null)>\n", "<(null)>\n" }, { "host", host, "<>\n", NULL },
     { "wild", wild, "<>\n", "" }, { "aperture", aperture, "<>\n", "" }, { "changed", changed, "", "x\n" }, { "unended", unended, "<yyy>\n", NULL },
     { "asserted", asserted, "", "" }, { "asserted_host", asserted_host, "", NULL },
+    { "many", many, many_lines, many_lines },
 };
 
 int
@@ -97,6 +137,8 @@ main(int argc, char **argv)
 {
     isolated = argc > 1 && !strcmp(argv[1], "isolated");
     unified = isolated || (argc > 1 && !strcmp(argv[1], "unified"));
+    for (int i = 0; i < LINES; i++)
+        memcpy(many_lines + i * 9, "<device>\n", 10);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char got[65536] = "";
         size_t n = 0;
