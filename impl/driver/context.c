@@ -355,6 +355,7 @@ primary_unpin(struct ctx *c)
 CUresult
 drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
+    MAY_WAIT();
     struct device *d;
     CUresult e = device_get(dev, &d);
     if (e != CUDA_SUCCESS)
@@ -382,6 +383,7 @@ drv_cuDevicePrimaryCtxRelease(CUdevice dev)
 CUresult
 drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
+    MAY_WAIT();
     struct device *d;
     CUresult e = device_get(dev, &d);
     if (e != CUDA_SUCCESS)
@@ -618,6 +620,7 @@ drv_cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned
 CUresult
 drv_cuCtxDestroy_v2(CUcontext ctx)
 {
+    MAY_WAIT();
     READY();
     struct ctx *c;
     if (!ctx)
@@ -852,6 +855,7 @@ drv_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 CUresult
 drv_cuCtxSynchronize(void)
 {
+    MAY_WAIT();
     CURRENT(c);
     CUresult e = capture_context(c);
     if (e == CUDA_SUCCESS)
@@ -866,6 +870,7 @@ drv_cuCtxSynchronize(void)
 CUresult
 drv_cuCtxSynchronize_v2(CUcontext ctx)
 {
+    MAY_WAIT();
     struct ctx *c;
     CUresult e = ctx_from_handle(ctx, &c);
     if (e != CUDA_SUCCESS)

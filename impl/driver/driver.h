@@ -194,6 +194,11 @@ struct ctx {
 struct host_turn *host_turn_create(void);                  /* NULL: out of memory */
 void     host_turn_unref(struct host_turn *t);             /* takes NULL */
 
+/* The thread runs a host function or a callback of a stream. It makes no CUDA calls ("cuLaunchHostFunc"): those that wait, perhaps for the
+ * function itself, say so. */
+extern _Thread_local bool drv_in_host_function;
+#define MAY_WAIT() do { if (__builtin_expect(drv_in_host_function, 0)) return CUDA_ERROR_NOT_PERMITTED; } while (0)
+
 /* The calling thread's current context, borrowed for the call. Errors: not initialised, invalid, destroyed. */
 CUresult ctx_current(struct ctx **out);
 /* The same, and the sticky error if there is one. NVIDIA's driver gives that from nearly every call that needs a context (observed: the

@@ -185,6 +185,7 @@ drv_cuEventQuery(CUevent hEvent)
 CUresult
 drv_cuEventSynchronize(CUevent hEvent)
 {
+    MAY_WAIT();
     if (!hEvent)
         return CUDA_ERROR_INVALID_HANDLE;       /* also before cuInit (driver 580) */
     READY();

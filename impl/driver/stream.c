@@ -586,6 +586,7 @@ drv_cuStreamQuery(CUstream hStream)
 CUresult
 drv_cuStreamSynchronize(CUstream hStream)
 {
+    MAY_WAIT();
     STREAM(s, hStream);
     CUresult e = stream_wait_idle(s);
     pools_trim();
@@ -657,15 +658,19 @@ struct host_call {
     void *user;
 };
 
+_Thread_local bool drv_in_host_function;
+
 static void
 run_host_call(void *p, cwb_result status)
 {
     struct host_call *h = p;
     pthread_mutex_lock(&h->turn->lock);
+    drv_in_host_function = true;
     if (h->callback)
         h->callback(h->stream, result_of(status), h->user);
     else if (status == CWB_OK)
         h->fn(h->user);                 /* not called after an error, as documented */
+    drv_in_host_function = false;
     pthread_mutex_unlock(&h->turn->lock);
     host_turn_unref(h->turn);
     free(h);

@@ -214,6 +214,40 @@ current_in_host_function(void)
     EXPECT(address_space() - before < 100 * 256);       /* less than a stack each */
 }
 
+/* "cuLaunchHostFunc": no CUDA calls in a host function. One that waits, maybe for the function, says so. */
+static struct {
+    CUstream s;
+    CUevent e;
+    CUdeviceptr p;
+    CUcontext c;
+} waits;
+
+static void CUDA_CB
+calls_that_wait(void *unused)
+{
+    EXPECT_RESULT(cuStreamSynchronize(waits.s), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuEventSynchronize(waits.e), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuCtxSynchronize_v2(waits.c), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuMemFree_v2(waits.p), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuCtxDestroy_v2(waits.c), CUDA_ERROR_NOT_PERMITTED);
+}
+
+static void
+host_function_waits(CUcontext c)
+{
+    waits.c = c;
+    OK(cuStreamCreate(&waits.s, 0));
+    OK(cuEventCreate(&waits.e, 0));
+    OK(cuMemAlloc_v2(&waits.p, 4));
+    OK(cuLaunchHostFunc(waits.s, calls_that_wait, NULL));
+    OK(cuEventRecord(waits.e, waits.s));
+    OK(cuStreamSynchronize(waits.s));
+    OK(cuEventSynchronize(waits.e));
+    OK(cuMemFree_v2(waits.p));
+    OK(cuEventDestroy_v2(waits.e));
+    OK(cuStreamDestroy_v2(waits.s));
+}
+
 int
 main(void)
 {
@@ -222,6 +256,7 @@ main(void)
     CUevent e, t0, t1;
     unsigned flags;
     int low, high, prio;
+    host_function_waits(ctx);
     OK(cuCtxGetStreamPriorityRange(&low, &high));
     EXPECT(low == 0 && high < 0);
     OK(cuStreamCreate(&a, CU_STREAM_DEFAULT));
