@@ -14,6 +14,8 @@
  *                           contexts, descriptors of resources: no call is made under them, but a pool's of mem_use, mem_extend, mem_cut
  *   7  handle free list, contexts_lock (the list of contexts), log, later.c's, the backend's own and impl/va.c's: leaves
  *
+ * The dynamic loader has a lock of its own, under which constructors of libraries call the driver: no lock of ours is held where a library may
+ * be loaded (jit_open, cwb_backend.load).
  * Handle look-up takes no lock (an atomic count per slot); the handle of a stream, an event or a graph's node ends with ctx.order or graph_lock
  * taken and given back, since those who hold it borrow such objects (docs/handles.md). No driver lock is held while a host function of the application
  * runs, while a kernel is compiled, or while a thread waits for queued work; exceptions: a texture reference
