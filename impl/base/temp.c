@@ -88,7 +88,9 @@ cw_temp_make(const char *base, const char *kind, char *path, size_t size)
         return false;
     pthread_mutex_lock(&lock);
     sweep(base);
-    bool made = mkdtemp(path) != NULL && !chmod(path, 0700);    /* whatever the umask */
+    bool made = mkdtemp(path) != NULL;
+    if (made)
+        (void)chmod(path, 0700);        /* whatever the umask; a confined process may not, and has none that matters */
     f->fd = made ? lock_folder(path) : -1;
     int saved = errno;
     if (f->fd >= 0) {

@@ -16,7 +16,7 @@ fail() { echo "FAIL: $*"; failed=1; }
 
 jit=$lib/libcudaway-jit.so
 exported=$(nm -D --defined-only "$jit" | awk '{ print $NF }' | tr '\n' ' ')
-[ "$exported" = "cudaway_jit_api " ] || fail "exported: ${exported:0:200}"
+[ "$exported" = "cudaway_jit_api cudaway_use_stderr " ] || fail "exported: ${exported:0:200}"
 for so in "$lib"/libcuda.so.1 "$jit"; do
     ! readelf -W --dyn-syms "$so" | grep -q UNIQUE || fail "$so has STB_GNU_UNIQUE symbols"
     ! nm -D "$so" | awk '{ print $NF }' | grep -qE '^_Z|^LLVM' || fail "$so has C++ or LLVM symbols for all to see"
