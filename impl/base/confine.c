@@ -207,9 +207,10 @@ static const int allowed[] = {
     SYS_ptrace,
 #endif
 };
-/* NVIDIA's driver is closed, and calls what its next version likes: it may call everything but these. */
+/* NVIDIA's driver is closed, and calls what its next version likes: it may call everything but these. It does not start without a socket that it binds and
+ * listens to. */
 static const int refused[] = {
-    SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_connect,
+    SYS_connect,
     SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_PIDFD_OPEN, SYS_PIDFD_GETFD, SYS_pidfd_send_signal, SYS_PROCESS_MADVISE, SYS_PROCESS_MRELEASE,
 #ifndef __SANITIZE_ADDRESS__
     SYS_ptrace,
