@@ -143,6 +143,15 @@ find_functions(void *library, const char *path, struct hip_api *to)
 }
 
 static cwb_result
+no_device(hipError_t e, const char *path)
+{
+    if (e == hipErrorOutOfMemory)
+        return CWB_NOMEM;
+    cw_info("the HIP runtime %s finds no AMD GPU", path);
+    return CWB_NO_DEVICE;
+}
+
+static cwb_result
 hip_load(const char *option)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;        /* not held while the loader is called */
@@ -156,7 +165,9 @@ hip_load(const char *option)
         return r;
     if (!find_functions(l, path, &functions))
         return CWB_NO_DEVICE;
-    (void)functions.hipInit(0);         /* it loads more libraries; hip_open asks for the result */
+    hipError_t e = functions.hipInit(0);        /* here, since it loads more libraries */
+    if (e != hipSuccess)
+        return no_device(e, path);
     pthread_mutex_lock(&lock);
     if (!g.library) {
         hip = functions;
@@ -172,15 +183,9 @@ hip_open(const char *option, uint32_t *device_count)
 {
     *device_count = 0;
     int version = 0, n = 0;
-    hipError_t e = hip.hipInit(0);
-    if (e == hipSuccess)
-        e = hip.hipGetDeviceCount(&n);
-    if (e == hipErrorOutOfMemory)
-        return CWB_NOMEM;
-    if (e != hipSuccess || n <= 0) {
-        cw_info("the HIP runtime %s finds no AMD GPU", g.path);
-        return CWB_NO_DEVICE;
-    }
+    hipError_t e = hip.hipGetDeviceCount(&n);
+    if (e != hipSuccess || n <= 0)
+        return no_device(e, g.path);
     (void)hip.hipRuntimeGetVersion(&version);
     g.version = version;
     g.ndevices = n < MAX_DEVICES ? n : MAX_DEVICES;
