@@ -158,7 +158,7 @@ manifest_streams_are_there(const char *dir)
 {
     char path[PATH_MAX], *data;
     size_t size;
-    if (snprintf(path, sizeof path, "%s/manifest.json", dir) >= (int)sizeof path || cw_file_read(path, 1u << 20, &data, &size) != CW_OK)
+    if (snprintf(path, sizeof path, "%s/manifest.json", dir) >= (int)sizeof path || cw_file_read_regular(path, 1u << 20, &data, &size) != CW_OK)
         return true;
     cJSON *m = cJSON_ParseWithLength(data, size);
     const cJSON *folder;
