@@ -142,6 +142,7 @@ desc_of(const CUdevResource *resource, struct desc **out)
             descs = d;
         } else {
             free(d);
+            d = NULL;
         }
     }
     pthread_mutex_unlock(&descs_lock);

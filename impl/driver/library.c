@@ -114,7 +114,9 @@ instantiate(struct library *l, struct ctx *c, struct module **out)
     }
     (void)handle_end(&m->obj);
     handle_put(&m->obj);
-    return *out ? CUDA_SUCCESS : ended ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_OUT_OF_MEMORY;
+    if (*out)
+        return CUDA_SUCCESS;
+    return ended ? CUDA_ERROR_INVALID_HANDLE : i ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult
