@@ -76,7 +76,8 @@ append(struct cwh_output *o, const char *s, size_t n)
         o->text = t;
         o->capacity = c;
     }
-    memcpy(o->text + o->size, s, n);
+    if (n)                              /* or there may be no text yet */
+        memcpy(o->text + o->size, s, n);
     o->size += n;
 }
 
