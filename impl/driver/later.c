@@ -25,17 +25,15 @@ thread(void *p)
 void
 later_run(struct later *l, void (*run)(struct later *l))
 {
-    pthread_attr_t attr;
     pthread_t t;
     l->run = run;
     pthread_mutex_lock(&lock);
     waiting++;
     pthread_mutex_unlock(&lock);
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    if (cw_thread_create(&t, &attr, thread, l))
+    if (cw_thread_create(&t, NULL, thread, l))
         (void)thread(l);
-    pthread_attr_destroy(&attr);
+    else
+        pthread_detach(t);
 }
 
 bool
