@@ -22,12 +22,12 @@ cw_child_dies_with(pid_t parent)
         (void)raise(SIGKILL);
 }
 
-static pid_t
-parent_of(const char *pid)
+pid_t
+cw_parent_of(pid_t process)
 {
     char path[64], text[512];
     int parent = 0;
-    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
     FILE *f = fopen(path, "re");
     size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     if (f)
@@ -63,7 +63,7 @@ each_child(bool (*take)(pid_t pid, void *user), void *user)
     DIR *d = opendir("/proc");
     bool ok = d != NULL;
     for (struct dirent *e; ok && (e = readdir(d));)
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && parent_of(e->d_name) == getpid())
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && cw_parent_of(atoi(e->d_name)) == getpid())
             ok = take((pid_t)atoi(e->d_name), user);
     if (d)
         closedir(d);

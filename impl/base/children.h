@@ -12,6 +12,9 @@
  * the child's own children. */
 void cw_child_dies_with(pid_t parent);
 
+/* The parent of a process; 0: there is none, or no such process. */
+pid_t cw_parent_of(pid_t process);
+
 /* From now on children of children that lose their parent become this process's. False with errno. What it has for children by now (a shell that started
  * some has executed it) is not its own. One thread, once. */
 bool cw_children_adopt(void) CW_MUST_CHECK;

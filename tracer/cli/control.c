@@ -2,9 +2,10 @@
  * See control.h. */
 #define _GNU_SOURCE
 #include "tracer/cli/control.h"
-#include "impl/base/temp.h"
 #include "tracer/cli/cli.h"
 
+#include "impl/base/children.h"
+#include "impl/base/temp.h"
 #include "impl/base/text.h"
 
 #include <dirent.h>
@@ -175,23 +176,6 @@ control_each(bool (*take)(void *ctx, const char *path, const struct control_stat
 
 /* ---- one of them ---- */
 
-static int
-parent_of(int pid)
-{
-    char path[64], text[512];
-    int parent = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-    if (f)
-        fclose(f);
-    text[n] = 0;
-    const char *end = strrchr(text, ')');       /* the name before may hold anything */
-    if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
-        return 0;
-    return parent;
-}
-
 struct search {
     const char *which, *dir;
     int pid;
@@ -208,7 +192,7 @@ is_it(const struct search *q, const struct control_status *s)
         return true;
     if (!q->pid)
         return q->dir && !strcmp(q->dir, s->dir);
-    for (int p = q->pid; p > 1; p = parent_of(p))
+    for (int p = q->pid; p > 1; p = cw_parent_of(p))
         if (p == s->pid || p == s->recorder)
             return true;
     return false;
