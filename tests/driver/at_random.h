@@ -87,7 +87,7 @@ rnd(struct dice *s)
 
 #define PICK(table) atomic_load_explicit(&(table)[rnd(s) % SHARED], memory_order_relaxed)
 #define SHARE(table, h) atomic_exchange(&(table)[rnd(s) % SHARED], (void *)(h))
-/* Make one, put it in the place of another, end that one. */
+/* Make one, put it in the place of another, end that one: in spite of captures, else what belongs to no context would stay for ever. */
 #define RENEW(table, type, make, end)                                                                                  \
     do {                                                                                                               \
         type new_ = (type)0;                                                                                             \
@@ -95,8 +95,14 @@ rnd(struct dice *s)
         note(e_);                                                                                                      \
         if (e_ == CUDA_SUCCESS) {                                                                                      \
             type old_ = (type)SHARE(table, new_);                                                                      \
-            if (old_)                                                                                                  \
+            CUresult r_ = old_ ? end(old_) : CUDA_SUCCESS;                                                             \
+            note(r_);                                                                                                  \
+            if (r_ >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && r_ <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {         \
+                CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;                                            \
+                note(cuThreadExchangeStreamCaptureMode(&mode_));                                                       \
                 note(end(old_));                                                                                       \
+                note(cuThreadExchangeStreamCaptureMode(&mode_));                                                       \
+            }                                                                                                          \
         }                                                                                                              \
     } while (0)
 
@@ -167,6 +173,19 @@ array_ops(struct dice *s)
     }
 }
 
+/* A graph that is captured into just now cannot be destroyed: it goes back, and the one that it replaces ends instead. */
+static void
+end_graph(struct dice *s, CUgraph g)
+{
+    size_t n;
+    CUresult e = CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; g && i < SHARED && e != CUDA_SUCCESS; i++) {
+        note(e = cuGraphDestroy(g));
+        if (e != CUDA_SUCCESS)
+            g = cuGraphGetNodes(g, NULL, &n) == CUDA_SUCCESS ? (CUgraph)SHARE(graphs, g) : NULL;
+    }
+}
+
 static void
 graph_ops(struct dice *s)
 {
@@ -176,7 +195,10 @@ graph_ops(struct dice *s)
     CUDA_KERNEL_NODE_PARAMS k = { .func = PICK(functions), .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1,
                                   .blockDimZ = 1 };
     switch (rnd(s) % 6) {
-    case 0: RENEW(graphs, CUgraph, cuGraphCreate(&new_, 0), cuGraphDestroy); break;
+    case 0:
+        if (cuGraphCreate(&g, 0) == CUDA_SUCCESS)
+            end_graph(s, SHARE(graphs, g));
+        break;
     case 1: note(cuGraphAddKernelNode_v2(&n, g, NULL, 0, &k)); break;
     case 2: note(cuGraphAddEventRecordNode(&n, g, NULL, 0, e)); break;
     case 3: RENEW(execs, CUgraphExec, cuGraphInstantiateWithFlags(&new_, g, 0), cuGraphExecDestroy); break;
@@ -520,9 +542,7 @@ node_ops(struct dice *s)
             if (made == CUDA_SUCCESS)
                 note(cuGraphAddEmptyNode(&inner, p.conditional.phGraph_out[0], NULL, 0));
         }
-        void *old = SHARE(graphs, own);
-        if (old)
-            note(cuGraphDestroy(old));
+        end_graph(s, SHARE(graphs, own));
         break;
     }
     case 15: note(cuGraphUpload(PICK(execs), PICK(streams))); break;
@@ -546,11 +566,8 @@ capture_ops(struct dice *s)
     case 2:
     case 3:
         note(cuStreamEndCapture(st, &g));
-        if (g) {
-            void *old = SHARE(graphs, g);
-            if (old)
-                note(cuGraphDestroy(old));
-        }
+        if (g)
+            end_graph(s, SHARE(graphs, g));
         break;
     case 4: note(cuStreamIsCapturing(st, &status)); break;
     case 5: note(cuStreamGetCaptureInfo(st, &status, &id)); break;
@@ -627,7 +644,7 @@ confused_ops(struct dice *s)
     CUarray a;
     CUkernel k;
     CUcontext c;
-    CUgraph g;
+    CUgraph g = NULL;
     size_t n;
     unsigned u;
     switch (rnd(s) % 21) {
@@ -653,6 +670,8 @@ confused_ops(struct dice *s)
     case 19: note(cuStreamEndCapture(h, &g)); break;
     case 20: note(free_memory(s, h)); break;
     }
+    if (g)
+        end_graph(s, g);
 }
 
 static void

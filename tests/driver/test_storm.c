@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Many threads make, use and end objects of every kind in contexts that other threads destroy and primary contexts that they reset.
- * What is checked besides each call's result is that nothing crashes, and, under a sanitizer, that nothing is used after its end.
+ * What is checked besides each call's result is that nothing crashes and memory does not grow, and, under a sanitizer, that nothing is used
+ * after its end.
  * `test_driver_storm [seconds [threads]]`. */
 #include "tests/driver/at_random.h"
 
@@ -30,6 +31,18 @@ destroyer(void *seed)
     return NULL;
 }
 
+/* Of the process, in MiB. What is alive at one time needs some hundreds, the emulator most. */
+static unsigned long
+resident(void)
+{
+    unsigned long all, pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    EXPECT(f && fscanf(f, "%lu %lu", &all, &pages) == 2);
+    if (f)
+        fclose(f);
+    return pages / 256;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -46,6 +59,10 @@ main(int argc, char **argv)
         if (atomic_load(&seen[i]))
             printf("  %3d: %u\n", i, atomic_load(&seen[i]));
     EXPECT(atomic_load(&calls) > 1000);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    printf("%lu MiB\n", resident());
+    EXPECT(resident() < 1500);
+#endif
     end_contexts();
     return failures != 0;
 }
