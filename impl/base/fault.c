@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See fault.h. `first` is what was installed before us; `handlers` are those that the application put over ours later, which ours went above. An
- * application's handler may pass on to ours, which it found when it was installed: a fault that comes back to us goes to `first`.
+ * application's handler may pass on to ours, which it found when it was installed: a fault that comes back to us goes to what ours was above then.
  *
  * An application may also put back a handler of ours that it found. So that one tells what it was above, its mask has that handler's number, as
- * blocked real-time signals: on_signal gives the thread its mask back before anything else can notice. */
+ * blocked real-time signals: on_signal gives the thread its mask back before anything else can notice. Programs that know signal() alone put it back
+ * with neither mask nor SA_SIGINFO, and call it with the number alone: it stands for `first` then. */
 #define _GNU_SOURCE
 #include "impl/base/fault.h"
 
@@ -29,7 +30,7 @@ struct handler {
     struct sigaction action;
     unsigned number;
     atomic_bool spent;                  /* it was called, and has SA_RESETHAND: it is the default action now */
-    struct handler *older;
+    struct handler *older, *under;      /* under: what ours was above when the application put it there, which is older; NULL: the default */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* installing */
@@ -58,7 +59,14 @@ static void on_signal(int sig, siginfo_t *info, void *context);
 static bool
 is_ours(const struct sigaction *a)
 {
-    return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_signal;
+    return a->sa_sigaction == on_signal;
+}
+
+/* Ours as we install it. */
+static bool
+is_whole(const struct sigaction *a)
+{
+    return is_ours(a) && a->sa_flags & SA_SIGINFO;
 }
 
 static unsigned
@@ -76,16 +84,23 @@ is_function(const struct sigaction *a)
     return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
 }
 
+/* NULL: none. */
+static struct handler *
+numbered(size_t n, unsigned number)
+{
+    struct handler *h = atomic_load(&handlers[n]);
+    while (h && h->number != number)
+        h = h->older;
+    return h;
+}
+
 /* What ours is above. *ours: ours is what the kernel calls; else an application's handler above it does. */
 static struct handler *
 found_below(size_t n, bool *ours)
 {
     struct sigaction now;
     *ours = !sigaction(signals[n], NULL, &now) && is_ours(&now);
-    const unsigned number = *ours ? number_of(&now) : atomic_load(&below[n]);
-    struct handler *h = atomic_load(&handlers[n]);
-    while (h && h->number != number)
-        h = h->older;
+    struct handler *h = numbered(n, *ours ? number_of(&now) : atomic_load(&below[n]));
     return h ? h : &by_default;
 }
 
@@ -119,25 +134,63 @@ block_for(const struct sigaction *a, int sig, const void *context)
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
+/* sent: by somebody, and no fault. As the kernel does, it hands everything to either kind of function: one without SA_SIGINFO may be on_signal of another library. */
 static void
-hand_over(struct handler *h, int sig, siginfo_t *info, void *context, bool by_kernel)
+hand_over(struct handler *h, int sig, siginfo_t *info, void *context, bool sent, bool by_kernel)
 {
     const struct sigaction *a = &h->action;
     /* Ignoring a fault would raise it again for ever; a signal that was sent can be ignored. */
-    if (a->sa_handler == SIG_IGN && info->si_code <= 0)
+    if (a->sa_handler == SIG_IGN && sent)
         return;
     if (!is_function(a) || (a->sa_flags & SA_RESETHAND && atomic_exchange(&h->spent, true))) {
         signal(sig, SIG_DFL);
-        if (info->si_code <= 0)
+        if (sent)
             raise(sig);
         return;
     }
     if (by_kernel)
         block_for(a, sig, context);
-    if (a->sa_flags & SA_SIGINFO)
-        a->sa_sigaction(sig, info, context);
-    else
-        a->sa_handler(sig);
+    a->sa_sigaction(sig, info, context);
+}
+
+/* What is with a call of on_signal: all; a context, and room for what the kernel fills in for SA_SIGINFO alone; or nothing, the call of a handler that
+ * knows the number only. */
+enum with { ALL, CONTEXT, NOTHING };
+
+/* 8 bytes. The kernel looks at a set before it says that there is no such operation. */
+static bool
+readable(const void *p)
+{
+    return syscall(SYS_rt_sigprocmask, ~0, p, NULL, 8) && errno != EFAULT;
+}
+
+static enum with
+is_with(int sig, const siginfo_t *info, const void *context)
+{
+    enum { INFO_AT = 304 };             /* from the context on, in the kernel's frame (struct rt_sigframe) */
+    struct sigaction now;
+    if (!readable(info) || !readable(context))
+        return NOTHING;
+    if (!sigaction(sig, NULL, &now) && !(now.sa_flags & SA_SIGINFO))
+        return (uintptr_t)info - (uintptr_t)context == INFO_AT ? CONTEXT : NOTHING;
+    return info->si_signo == sig ? ALL : NOTHING;
+}
+
+/* What the kernel did not fill in: a fault, as the processor left it. */
+static void
+fill_in(int sig, siginfo_t *info, const void *context)
+{
+    memset(info, 0, sizeof *info);
+    info->si_signo = sig;
+    info->si_code = SI_KERNEL;
+#if defined __x86_64__
+    enum { PAGE_FAULT = 14 };
+    const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    if (r[REG_TRAPNO] == PAGE_FAULT) {
+        info->si_code = SEGV_ACCERR;
+        info->si_addr = (void *)(uintptr_t)r[REG_CR2];
+    }
+#endif
 }
 
 /* Made by cw_thread_create_as of any of our libraries, or by such a thread. */
@@ -148,10 +201,33 @@ on_thread_of_ours(void)
     return syscall(SYS_gettid) != getpid() && !prctl(PR_GET_NAME, name) && !strncmp(name, CW_THREAD_NAME, sizeof CW_THREAD_NAME - 1);
 }
 
+/* Of the application's: where it goes that came to us from the handler `from`. */
+static struct handler *
+next_of(const struct handler *from)
+{
+    return from->under ? from->under : &by_default;
+}
+
 static void
 on_signal(int sig, siginfo_t *info, void *context)
 {
     const int saved_errno = errno;
+    const enum with with = is_with(sig, info, context);
+    const void *frame = __builtin_frame_address(0);
+    const struct given outer = given;
+    size_t n = 0;
+    bool by_kernel = false;
+    while (n < COUNT && signals[n] != sig)
+        n++;
+    if (n == COUNT)
+        return;
+    if (with == NOTHING) {
+        errno = saved_errno;
+        hand_over(outer.to && (uintptr_t)frame < (uintptr_t)outer.frame ? next_of(outer.to) : found_below(n, &by_kernel), sig, info, context, false, false);
+        return;
+    }
+    if (with == CONTEXT)
+        fill_in(sig, info, context);
     if (info->si_code > 0) {
         cw_fault_again_fn *may = atomic_load(&again);
         if (may && sig == SIGSEGV && may((uintptr_t)info->si_addr))
@@ -166,31 +242,20 @@ on_signal(int sig, siginfo_t *info, void *context)
             fn(sig, info, context);
     } else if (info->si_code != SI_TKILL && on_thread_of_ours()) {
         /* It was sent to the process, and this thread had to leave it open for its own faults. Another may wait for it. The kernel lets nobody
-         * pass on who sent it. */
+         * pass on who sent it by kill(). */
         sigaddset(&((ucontext_t *)context)->uc_sigmask, sig);
         closed = true;
-        (void)kill(getpid(), sig);
+        if (syscall(SYS_rt_sigqueueinfo, getpid(), sig, info))
+            (void)kill(getpid(), sig);
         errno = saved_errno;
         return;
     }
-    size_t n = 0;
-    while (n < COUNT && signals[n] != sig)
-        n++;
-    if (n == COUNT)
-        return;
     /* The same fault again, further down this stack: an application's handler passed it on. A handler that was left by a long jump
      * leaves its entry behind, which says nothing of a new fault: that is not further down, or has another context. */
-    const struct given outer = given;
-    const void *frame = __builtin_frame_address(0);
-    bool by_kernel = false;
-    struct handler *to;
-    if (outer.context == context && (uintptr_t)frame < (uintptr_t)outer.frame)
-        to = outer.to == &first[n] ? &by_default : &first[n];
-    else
-        to = found_below(n, &by_kernel);
+    struct handler *to = outer.context == context && (uintptr_t)frame < (uintptr_t)outer.frame ? next_of(outer.to) : found_below(n, &by_kernel);
     given = (struct given){ context, frame, to };
     errno = saved_errno;
-    hand_over(to, sig, info, context, by_kernel);
+    hand_over(to, sig, info, context, info->si_code <= 0, by_kernel);
     given = outer;
 }
 
@@ -223,6 +288,7 @@ handler_of(size_t n, const struct sigaction *found)
         return NULL;
     h->action = *found;
     h->number = number;
+    h->under = newest ? numbered(n, atomic_load(&below[n])) : NULL;
     h->older = newest;
     atomic_store(&handlers[n], h);      /* known before a fault can ask for it */
     return h;
@@ -236,11 +302,11 @@ install(size_t n)
     pthread_mutex_lock(&lock);
     if (sigaction(signals[n], NULL, &found)) {
         ok = false;
-    } else if (!is_ours(&found)) {
-        const struct handler *h = handler_of(n, &found);
+    } else if (!is_whole(&found)) {
+        const struct handler *h = is_ours(&found) ? numbered(n, number_of(&found)) : handler_of(n, &found);
         if (h) {
             struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-            if (!is_function(&found) || found.sa_flags & SA_RESTART)
+            if (!is_function(&h->action) || h->action.sa_flags & SA_RESTART)
                 ours.sa_flags |= SA_RESTART;
             sigemptyset(&ours.sa_mask);
             for (int i = 0; i < NUMBER_BITS; i++)
@@ -260,7 +326,7 @@ cw_faults_claim(void)
 {
     struct sigaction now;
     for (size_t n = 0; n < COUNT; n++) {
-        if (sigaction(signals[n], NULL, &now) || !is_ours(&now))
+        if (sigaction(signals[n], NULL, &now) || !is_whole(&now))
             install(n);
         else
             atomic_store(&below[n], number_of(&now));

@@ -260,6 +260,27 @@ restarts(void)
     waitpid(child, NULL, 0);
 }
 
+/* A thread of ours may get what was queued for a thread that waits. */
+static void
+queued(void)
+{
+    sigset_t set;
+    siginfo_t info = { .si_signo = 0 };
+    CUcontext c;
+    CUdeviceptr p;
+    sigemptyset(&set);
+    sigaddset(&set, SIGSEGV);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    OK(cuInit(0));
+    OK(cuCtxCreate_v2(&c, 0, 0));
+    OK(cuMemAlloc_v2(&p, 64));
+    OK(cuMemsetD8Async(p, 0, 64, NULL));
+    OK(cuCtxSynchronize());
+    EXPECT(!sigqueue(getpid(), SIGSEGV, (union sigval){ .sival_int = 4711 }));
+    usleep(100000);
+    EXPECT(sigtimedwait(&set, &info, &(struct timespec){ 10, 0 }) == SIGSEGV && info.si_code == SI_QUEUE && info.si_value.sival_int == 4711);
+}
+
 static void
 never(int sig)
 {
@@ -296,6 +317,97 @@ circle(void)
     install(NULL, pass_on);
     kernel_fault();
     fault();
+}
+
+/* Three handlers, each of which passes on to the one that it found: a fault reaches all, the newest first. */
+static struct sigaction found[3];
+static char order[8];
+
+static void
+pass_down(unsigned n, int sig, siginfo_t *info, void *context)
+{
+    if (strlen(order) < sizeof order - 1)
+        order[strlen(order)] = (char)('0' + n);
+    if (found[n].sa_flags & SA_SIGINFO)
+        found[n].sa_sigaction(sig, info, context);
+    else
+        siglongjmp(back, 1);
+}
+
+static void
+pass_0(int sig, siginfo_t *info, void *context)
+{
+    pass_down(0, sig, info, context);
+}
+
+static void
+pass_1(int sig, siginfo_t *info, void *context)
+{
+    pass_down(1, sig, info, context);
+}
+
+static void
+pass_2(int sig, siginfo_t *info, void *context)
+{
+    pass_down(2, sig, info, context);
+}
+
+static void
+three(void)
+{
+    static void (*const each[])(int, siginfo_t *, void *) = { pass_0, pass_1, pass_2 };
+    for (unsigned i = 0; i < 3; i++) {
+        install(NULL, each[i]);
+        found[i] = old;
+        OK(cuInit(0));
+        kernel_fault();
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        memset(order, 0, sizeof order);
+        if (!sigsetjmp(back, 1))
+            fault();
+        EXPECT(!strcmp(order, "210"));
+    }
+}
+
+/* signal() knows neither masks nor SA_SIGINFO: a handler of ours that it puts back is called without what it looks at. */
+static void
+put_back_by_signal(void)
+{
+    install(leave, NULL);
+    OK(cuInit(0));
+    kernel_fault();
+    void (*const ours)(int) = signal(SIGSEGV, never);
+    signal(SIGSEGV, ours);
+    own_faults(3);                          /* before anything else of ours is called */
+    kernel_fault();
+    own_faults(6);
+    signal(SIGSEGV, never);
+    kernel_fault();
+    signal(SIGSEGV, ours);
+    kernel_fault();
+    own_faults(9);
+}
+
+static void (*simple_old)(int);
+
+static void
+pass_on_simply(int sig)
+{
+    caught++;
+    simple_old(sig);
+}
+
+static void
+passed_on_by_signal(void)
+{
+    install(leave, NULL);
+    OK(cuInit(0));
+    kernel_fault();
+    simple_old = signal(SIGSEGV, pass_on_simply);
+    own_faults(4);                          /* both, each time */
+    kernel_fault();
+    own_faults(8);
 }
 
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__      /* whose malloc is another */
@@ -356,7 +468,8 @@ static const struct {
 } cases[] = {
     { "before", before, 0 }, { "after", after, 0 }, { "after_passing_on", after_passing_on, SIGSEGV },
     { "reset", reset, SIGSEGV }, { "reset_after", reset_after, SIGSEGV }, { "no_defer", no_defer, 0 }, { "masks", masks, 0 }, { "restarts", restarts, 0 },
-    { "put_back", put_back, SIGSEGV }, { "circle", circle, SIGSEGV },
+    { "put_back", put_back, SIGSEGV }, { "circle", circle, SIGSEGV }, { "queued", queued, 0 }, { "three", three, 0 }, { "put_back_by_signal", put_back_by_signal, 0 },
+    { "passed_on_by_signal", passed_on_by_signal, 0 },
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
     { "in_malloc", in_malloc, 0 },
 #endif
