@@ -4,6 +4,7 @@
 #include "impl/base/env.h"
 
 #include "impl/base/config.h"
+#include "impl/base/file.h"
 #include "impl/base/log.h"
 
 #include <errno.h>
@@ -136,8 +137,11 @@ cw_env_warn_unknown(void)
 void
 cw_env_help(int fd)
 {
-    for (unsigned i = 0; i < CW_ENV_COUNT; i++)
-        dprintf(fd, "%s=%s\n        %s\n", rows[i].name, rows[i].form, rows[i].help);
+    char text[2048];
+    for (unsigned i = 0; i < CW_ENV_COUNT; i++) {
+        int n = snprintf(text, sizeof text, "%s=%s\n        %s\n", rows[i].name, rows[i].form, rows[i].help);
+        (void)cw_write_all(fd, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
+    }
 }
 
 void

@@ -75,12 +75,13 @@ place(void)
 static void __attribute__((format(printf, 1, 2)))
 complain(const char *fmt, ...)
 {
+    char line[2048];
     va_list ap;
-    int fd = place();
     va_start(ap, fmt);
-    if (fd >= 0)
-        vdprintf(fd, fmt, ap);
+    int n = vsnprintf(line, sizeof line, fmt, ap), fd = place();
     va_end(ap);
+    if (n > 0 && fd >= 0)
+        (void)cw_write_all(fd, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
 }
 
 static void
