@@ -8,6 +8,7 @@
 
 #include "impl/base/file.h"
 #include "impl/base/log.h"
+#include "impl/base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,6 +86,7 @@ serve(const struct cwh_channel *channel, struct cwh_exec_launch *l, struct messa
             l->result = (cwb_result)m->a.result;
             memcpy(l->message, m->a.message, sizeof l->message);
             l->message[sizeof l->message - 1] = 0;
+            cw_text_make_safe(l->message, "");      /* for the log */
             if (l->cost)
                 atomic_store_explicit(l->cost, m->a.cost, memory_order_relaxed);
             return true;
