@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TROUBLE = 2 };
+enum { TROUBLE = 2, MOST_SAID = 256 << 20 };     /* what is kept of a dump's output: its own process may not care for memory */
 
 struct list {
     char **path;
@@ -96,6 +96,23 @@ keep_line(struct said *s, const char *line)
         snprintf(s->line, sizeof s->line, "%s", strncmp(line, "cudaway-replay: ", 16) ? line : line + 16);
 }
 
+/* Without its end. False: there is none, or no memory. */
+static bool
+read_line(FILE *f, struct cw_buf *line)
+{
+    char part[4096];
+    bool any = false, whole = false;
+    line->size = 0;
+    while (!whole && fgets(part, sizeof part, f)) {
+        size_t n = strcspn(part, "\n");
+        any = true;
+        whole = part[n];
+        if (line->size + n < MOST_SAID)
+            cw_buf_append(line, part, n);
+    }
+    return any && line->data && !line->failed;
+}
+
 char **
 cwd_arguments(const char *self, const char *const *internal, char *const *options, const char *dump)
 {
@@ -144,16 +161,16 @@ run(const struct cwd_many *m, const char *dump, struct said *s)
     }
     close(to[1]);
     FILE *f = fdopen(to[0], "r");
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t n;
-    while (f && (n = getline(&line, &capacity, f)) > 0) {
-        cw_buf_append(&s->all, line, (size_t)n);
-        line[strcspn(line, "\n")] = 0;
-        cw_text_make_safe(line, "");
-        keep_line(s, line);
+    struct cw_buf line;
+    cw_buf_init(&line);
+    while (f && read_line(f, &line)) {
+        cw_text_make_safe(line.data, "\t");
+        if (s->all.size + line.size < MOST_SAID)
+            cw_buf_printf(&s->all, "%s\n", line.data);
+        cw_text_make_safe(line.data, "");
+        keep_line(s, line.data);
     }
-    free(line);
+    cw_buf_finish(&line);
     if (f)
         fclose(f);
     int status = 0;

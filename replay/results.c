@@ -2,6 +2,8 @@
  * See results.h. */
 #include "replay/results.h"
 
+#include "impl/base/text.h"
+
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
@@ -60,21 +62,28 @@ take_buffer(struct cwd_launch *l, const cJSON *o)
     join(&l->sum, &s);
 }
 
+/* For the terminal, too: what is escaped in JSON is not in the text. */
 static char *
 text_of(const cJSON *o)
 {
-    return cJSON_IsString(o) ? strdup(o->valuestring) : NULL;
+    char *text = cJSON_IsString(o) ? strdup(o->valuestring) : NULL;
+    if (text)
+        cw_text_make_safe(text, "");
+    return text;
 }
 
+/* The line becomes part of other JSON: not as it is, since the parser leaves alone what stands behind the object, and is no stickler. */
 static void
 take_line(struct cwd_launch *l, const char *line, size_t n, struct cw_buf *buffers)
 {
     cJSON *o = cJSON_ParseWithLength(line, n);
     const cJSON *v;
     if (cJSON_GetObjectItemCaseSensitive(o, "where")) {
+        char *text = cJSON_PrintUnformatted(o);
         take_buffer(l, o);
         cw_buf_puts(buffers, buffers->size ? "," : "");
-        cw_buf_append(buffers, line, n);
+        cw_buf_puts(buffers, text ? text : "{}");
+        cJSON_free(text);
     }
     if ((v = cJSON_GetObjectItemCaseSensitive(o, "kernel")) && !l->kernel)
         l->kernel = text_of(v);
@@ -83,7 +92,7 @@ take_line(struct cwd_launch *l, const char *line, size_t n, struct cw_buf *buffe
     if ((v = cJSON_GetObjectItemCaseSensitive(o, "may_be")) && !l->may_be)
         l->may_be = text_of(v);
     if (cJSON_GetObjectItemCaseSensitive(o, "picture") && !l->picture)
-        l->picture = strndup(line, n);
+        l->picture = cJSON_PrintUnformatted(o);
     cJSON_Delete(o);
 }
 
