@@ -17,6 +17,7 @@
 #include "replay/many.h"
 #include "replay/picture.h"
 #include "replay/reduce.h"
+#include "replay/relay.h"
 #include "replay/replay.h"
 #include "replay/reproducer.h"
 #include "replay/session.h"
@@ -34,6 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -383,7 +385,7 @@ confine(struct options *o, const char *folder)
     char cache[PATH_MAX + 8];
     for (unsigned i = 0; i < 2; i++) {
         c.nvidia |= is_device(devices[i], "cuda");
-        c.amd |= is_device(devices[i], "hip") || is_device(devices[i], "auto");
+        c.amd |= is_device(devices[i], "hip") || (is_device(devices[i], "auto") && (!access("/dev/kfd", F_OK) || cw_env_get(CW_ENV_HIP_LIBRARY)));
     }
     snprintf(cache, sizeof cache, "%s/cache", folder);
     if (cw_confine(&c, &e) != CW_OK)
@@ -395,74 +397,119 @@ confine(struct options *o, const char *folder)
     return -1;
 }
 
-/* A child's exit status as ours. Where the reader of its output went away, this process ends as it would have without a child: of a signal that says
- * nothing, as in "cudaway-replay ... | head". The temporary folder is gone by then. */
+/* Where the reader of its output went away, this process ends as it would have without a child: of a signal that says nothing, as in
+ * "cudaway-replay ... | head". The temporary folder is gone by then. */
+static void
+end_of_pipe(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+}
+
+/* A child's exit status as ours. */
 static int
 status_of(const char *what, int status)
 {
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    if (WTERMSIG(status) == SIGPIPE) {
-        signal(SIGPIPE, SIG_DFL);
-        raise(SIGPIPE);
-    }
+    if (WTERMSIG(status) == SIGPIPE)
+        end_of_pipe();
     return trouble("%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-/* Signals that end this process, and SIGCHLD. Not those that whoever started it has it ignore. */
+/* Signals that end or stop this process, and SIGCHLD. Not those that whoever started it has it ignore. */
 static void
-block_ends(bool interrupt, sigset_t *set, sigset_t *was)
+block_ends(bool step, sigset_t *set, sigset_t *was)
 {
-    static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
+    static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGTSTP };
     struct sigaction a;
     signal(SIGCHLD, SIG_DFL);           /* an ignored one, inherited, would lose the exit status */
     sigemptyset(set);
     sigaddset(set, SIGCHLD);
-    for (unsigned i = 0; i < sizeof ends / sizeof *ends - !interrupt; i++)
+    for (unsigned i = 0; i < (step ? 2 : sizeof ends / sizeof *ends); i++)
         if (!sigaction(ends[i], NULL, &a) && a.sa_handler != SIG_IGN)
             sigaddset(set, ends[i]);
     sigprocmask(SIG_BLOCK, set, was);
 }
 
-/* 0: the child ended. Else the signal that is to end this process. */
+/* One of them has come. 0: go on. A terminal stops this process alone: the child has a group of its own. */
 static int
-wait_for(pid_t child, const sigset_t *set, int *status)
+take_signal(pid_t child, int signals)
 {
-    int sig = 0;
-    while (waitpid(child, status, WNOHANG) == 0)
-        if (sigwait(set, &sig) || sig != SIGCHLD)
-            return sig;
+    struct signalfd_siginfo s;
+    if (read(signals, &s, sizeof s) != (ssize_t)sizeof s || s.ssi_signo == SIGCHLD)
+        return 0;
+    if (s.ssi_signo != SIGTSTP)
+        return (int)s.ssi_signo;
+    kill(-child, SIGSTOP);
+    raise(SIGSTOP);
+    kill(-child, SIGCONT);
     return 0;
 }
 
-/* -1: this is the child. Else its exit status, in the parent, which removes the folder when no process is left that could write there. */
+/* 0: the child ended, and is not reaped. Else the signal that is to end this process. */
+static int
+wait_for(pid_t child, int signals, struct cwd_relay *relay)
+{
+    siginfo_t info = { .si_pid = 0 };
+    int sig = 0;
+    while (!sig && !waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid) {
+        cwd_relay_wait(relay, signals);
+        sig = take_signal(child, signals);
+    }
+    return sig;
+}
+
+/* In the child. */
+static int
+enter_confinement(struct options *o, pid_t parent, struct cwd_relay *relay, const sigset_t *was, const char *folder)
+{
+    cw_child_dies_with(parent);
+    if (!o->step && ((setpgid(0, 0) && errno != EACCES) || !cwd_relay_in_child(relay)))
+        return trouble("%s: cannot take its descriptors and its group away: %s", o->file, strerror(errno));
+    sigprocmask(SIG_SETMASK, was, NULL);
+    return confine(o, folder);
+}
+
+/* -1: this is the child. Else its exit status, in the parent, which removes the folder when no process is left that could write there. --step talks with
+ * whoever sits at the terminal, and has its descriptors and its group. */
 static int
 in_confined_child(struct options *o, char *folder, size_t size)
 {
     const char *tmp = getenv("TMPDIR");
-    int status = 0;
+    int status = 0, signals;
     sigset_t set, was;
+    struct cwd_relay relay = { .count = 0 };
     tmp = tmp && *tmp ? tmp : "/tmp";
     if (!cw_temp_make(tmp, "replay", folder, size))
         return trouble("cannot make a temporary folder in %s: %s", tmp, strerror(errno));
     fflush(NULL);
-    block_ends(!o->step, &set, &was);
-    if (!cw_children_adopt()) {
+    block_ends(o->step, &set, &was);
+    if ((signals = cw_fd_keep(signalfd(-1, &set, SFD_CLOEXEC))) < 0 || !cw_children_adopt() || (!o->step && !cwd_relay_open(&relay))) {
+        const char *why = strerror(errno);
         cw_temp_remove(folder);
-        return trouble("cannot adopt processes: %s", strerror(errno));
+        return trouble("cannot watch another process: %s", why);
     }
     pid_t parent = getpid(), child = fork();
-    if (!child) {
-        cw_child_dies_with(parent);
-        sigprocmask(SIG_SETMASK, &was, NULL);
-        return confine(o, folder);
-    }
+    if (!child)
+        return enter_confinement(o, parent, &relay, &was, folder);
+    cwd_relay_in_parent(&relay);
     if (o->step)
         signal(SIGINT, SIG_IGN);        /* the child's own matter */
-    int ended = child > 0 ? wait_for(child, &set, &status) : 0;
+    else if (child > 0)
+        (void)setpgid(child, child);
+    int ended = child > 0 ? wait_for(child, signals, &relay) : 0;
     int result = child < 0 ? trouble("fork: %s", strerror(errno)) : -1;
+    /* At once: of processes that fork without end, none is found one by one. */
+    if (child > 0 && !o->step)
+        kill(-child, SIGKILL);
+    while (child > 0 && !ended && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
     if (!cw_children_end())
         return trouble("%s: processes that it started do not end; what it wrote is in %s", o->file, folder);
+    while (!ended && cwd_relay_wait(&relay, signals))
+        ended = take_signal(child, signals);
+    cwd_relay_close(&relay);
     if (child > 0 && !ended && o->output && !move_output(folder, OUTPUT, o->output, o->reduce ? 0644 : 0600))
         result = trouble("cannot write %s: %s", o->output, strerror(errno));
     if (child > 0 && !ended && o->reproducer && !move_output(folder, PROGRAM, o->reproducer, 0644))
@@ -471,6 +518,10 @@ in_confined_child(struct options *o, char *folder, size_t size)
     sigprocmask(SIG_SETMASK, &was, NULL);
     if (ended)
         raise(ended);
+    if (relay.error == EPIPE && signal(SIGPIPE, SIG_DFL) != SIG_IGN)
+        end_of_pipe();
+    if (relay.error)
+        return trouble("cannot write the output");
     return result < 0 ? status_of(o->file, status) : result;
 }
 

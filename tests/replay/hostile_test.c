@@ -7,6 +7,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,6 +43,13 @@ static const struct {
 /* All in its own code: one that waits for memory sleeps in the engine. */
 static const char forever[] = HEAD "    ld.global.u32 %r1, [%d1];\nAGAIN:\n    mul.lo.u32 %r1, %r1, 5;\n    setp.ne.u32 %p1, %r1, 1;\n    @%p1 bra AGAIN;\n    st.global.u32 [%d1], %r1;\n    ret;\n}\n";
 
+/* printf("\x1b]0;x\x07\x1b[2J\xc3\xa9\n") */
+static const char prints[] = ".version 7.1\n.target sm_60\n.address_size 64\n.extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+    ".global .align 1 .b8 f[14] = {27, 93, 48, 59, 120, 7, 27, 91, 50, 74, 195, 169, 10, 0};\n.visible .entry k(.param .u64 p)\n{\n    .reg .b64 %d<3>;\n    .reg .b32 %r<2>;\n"
+    "    mov.u64 %d1, f;\n    cvta.global.u64 %d1, %d1;\n    mov.u64 %d2, 0;\n    {\n    .param .b64 a0;\n    st.param.b64 [a0], %d1;\n    .param .b64 a1;\n    st.param.b64 [a1], %d2;\n"
+    "    .param .b32 r0;\n    call.uni (r0), vprintf, (a0, a1);\n    ld.param.b32 %r1, [r0];\n    }\n    ret;\n}\n";
+
+static int input[2];                    /* standard input of the replays, which others read from too */
 static char folder[PATH_MAX], dump[PATH_MAX + 16], outside[PATH_MAX + 16];
 
 static void
@@ -76,13 +85,14 @@ write_dump(const char *text)
 }
 
 static pid_t
-start(const char *replay, int *out)
+start(const char *replay, bool terminal, int *out)
 {
     int ends[2];
-    if (pipe(ends))
+    if (terminal ? openpty(&ends[0], &ends[1], NULL, NULL, NULL) : pipe(ends))
         exit(2);
     pid_t pid = fork();
     if (!pid) {
+        dup2(input[0], 0);
         dup2(ends[1], 1);
         dup2(ends[1], 2);
         close(ends[0]);
@@ -163,10 +173,11 @@ take_over(const char *replay)
     int out;
     pid_t child;
     write_dump(forever);
-    replaying = start(replay, &out);
+    replaying = start(replay, false, &out);
     while (!(child = inject_find("cudaway-replay", runs_it)))      /* until it is in the kernel */
         usleep(20000);
     const pid_t thread = stopped;
+    long fd;
     if (thread < 0) {
         printf("this system lets nobody trace a process (%s): calls are not tried\n", strerror(errno));
     } else {
@@ -181,12 +192,29 @@ take_over(const char *replay)
         REFUSED(inject_call(thread, SYS_socket, 0, NULL, AF_INET, SOCK_STREAM, 0));
         REFUSED(inject_call(thread, SYS_socket, 0, NULL, AF_UNIX, SOCK_STREAM, 0));
         REFUSED(inject_call(thread, SYS_kill, 0, NULL, getpid(), SIGKILL, 0));
+        /* What the next program of a script would read. */
+        if ((fd = inject_call(thread, SYS_openat, 2, "/proc/self/fd/0", AT_FDCWD, 0, O_WRONLY | O_NONBLOCK)) >= 0)
+            (void)inject_call(thread, SYS_write, 2, "rm", fd, 0, 2);
+        EXPECT(poll(&(struct pollfd){ .fd = input[0], .events = POLLIN }, 1, 0) == 0);
         REFUSED(inject_call(thread, SYS_execve, 1, "/bin/true", 0, 0, 0));
         EXPECT(!ptrace(PTRACE_DETACH, thread, NULL, NULL));
     }
     kill(child, SIGKILL);
     EXPECT(finish(replaying, out, text, sizeof text) != 0);
     EXPECT(strstr(text, "ended by signal 9") != NULL);
+}
+
+/* Nothing that a terminal acts on. On a pipe it is as the kernel printed it. */
+static void
+print(const char *replay, bool terminal)
+{
+    char text[4096];
+    int out;
+    write_dump(prints);
+    const pid_t pid = start(replay, terminal, &out);
+    EXPECT(finish(pid, out, text, sizeof text) == 0);
+    EXPECT(strstr(text, terminal ? "?]0;x??[2J\xc3\xa9\r\n" : "\x1b]0;x\x07\x1b[2J\xc3\xa9\n"));
+    EXPECT(strstr(text, "k ran on "));
 }
 
 static bool
@@ -205,7 +233,7 @@ end_it(const char *replay, int sig)
     char text[4096];
     int out, status = 0;
     write_dump(forever);
-    replaying = start(replay, &out);
+    replaying = start(replay, false, &out);
     while (!inject_find("cudaway-replay", is_below))
         usleep(20000);
     usleep(500000);
@@ -235,11 +263,13 @@ main(int argc, char **argv)
     snprintf(outside, sizeof outside, "%s-outside", folder);
     unlink(outside);
     remove_folders();
+    if (pipe(input))
+        return 2;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[4096];
         int out;
         write_dump(cases[i].text);
-        const pid_t pid = start(argv[1], &out);
+        const pid_t pid = start(argv[1], false, &out);
         const int status = finish(pid, out, text, sizeof text);
         if (status != 2 || (!strstr(text, cases[i].says) && !(cases[i].or && strstr(text, cases[i].or)))) {
             fprintf(stderr, "%s: status %d: %s\n", cases[i].name, status, text);
@@ -247,6 +277,8 @@ main(int argc, char **argv)
         }
         EXPECT(files() == 1 && access(outside, F_OK));
     }
+    print(argv[1], true);
+    print(argv[1], false);
     take_over(argv[1]);
     EXPECT(files() == 1 && access(outside, F_OK));
     end_it(argv[1], SIGTERM);
