@@ -51,13 +51,13 @@ struct options {
     bool check, info, serve, locate, explain, reduce, step, json, trust, results, picture, bounds, one;
     struct cwd_tolerances tolerances;
     const char *confined;                   /* the folder for temporary files of a confined process */
-    uint32_t repeat, ulp, attempt, seconds, record_size;
+    uint32_t repeat, ulp, attempt, seconds, record_size, owner;
     unsigned checks;                        /* enum cwc_what */
     const char *first[CWD_FIRST];
     char **given;                           /* the options as they were understood, up to NULL, for processes that this one executes (remember) */
 };
 
-enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS, FIRST, ONE };
+enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS, FIRST, ONE, OWNER };
 static const struct cw_program program = {
     .name = "cudaway-replay",
     .summary = "run the kernel launch of a dump again",
@@ -93,7 +93,8 @@ static const struct cw_program program = {
         { HTML, "html", "FILE", "with --check: write a page that shows where the results differ: heat maps, histograms, the worst elements with their threads", "FILE" },
         { 'o', "output", "FILE", "write a dump with the results of this run", "FILE" },
         { TRUST, "trust", NULL, "run it with all your rights; without this it cannot read your files, write any but --output, or reach the network or other processes" },
-        { SERVE, "serve" },                 /* internal: cudaway-diff */
+        { SERVE, "serve" },                 /* internal: cudaway-diff, CUDAWAY_CHECK */
+        { OWNER, "owner", "FD" },           /* internal: of --serve, see subject.c */
         { ATTEMPT, "attempt", "N" },        /* internal: see try_again */
         { WHERE, "where", "FILE" },         /* internal: --locate */
         { RESULTS, "results" },             /* internal: of many dumps; differences as JSON, a line each */
@@ -437,12 +438,17 @@ static int
 take_signal(pid_t child, int signals)
 {
     struct signalfd_siginfo s;
+    sigset_t stop;
     if (read(signals, &s, sizeof s) != (ssize_t)sizeof s || s.ssi_signo == SIGCHLD)
         return 0;
     if (s.ssi_signo != SIGTSTP)
         return (int)s.ssi_signo;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
     kill(-child, SIGSTOP);
-    raise(SIGSTOP);
+    raise(SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);      /* here it stops, unless nobody is there who could let it go on */
+    sigprocmask(SIG_BLOCK, &stop, NULL);
     kill(-child, SIGCONT);
     return 0;
 }
@@ -616,6 +622,10 @@ main(int argc, char **argv)
         case AGAINST: o.against = optarg; break;
         case MODULE: o.against_module = optarg; break;
         case WHERE:  o.where = optarg; break;       /* internal: --locate */
+        case OWNER:                                 /* internal: of --serve */
+            if (!number(optarg, INT_MAX, &o.owner))
+                return trouble("--owner %s is not a number", optarg);
+            break;
         case 'o':    o.output = optarg; break;
         case REPEAT:
             if (!number(optarg, 1000000, &o.repeat) || !o.repeat)
@@ -638,7 +648,7 @@ main(int argc, char **argv)
     if (o.tolerance && cwd_tolerances_read(o.tolerance, &o.tolerances, &e) != CW_OK)
         return trouble("%s", e.text);
     if (o.serve && optind == argc)
-        return cwd_serve(o.on, &o.tolerances, o.bounds, o.checks);
+        return cwd_serve(o.on, &o.tolerances, o.bounds, o.checks, o.owner ? (int)o.owner : -1);
     if (optind == argc)
         return cw_usage_error(&program, "no dump given");
     if (o.step && (optind + 1 != argc || cwd_is_folder(argv[optind]) || !strcmp(argv[optind], "-")))

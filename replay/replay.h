@@ -19,11 +19,11 @@ int cwd_info(const char *path);
  *   { JSON object in a line }               differences (cwd_difference_json), and causes that the kernel's instructions allow for
  *   "= " STATUS [" " text]                  0 same, 1 different, 2 could not be run (text says why)
  *
- * Output of kernels is discarded: the application's own run prints it. Ends with the input.
+ * Output of kernels is discarded: the application's own run prints it. Ends with the input, and with `program`, a descriptor of a process; -1: its parent.
  *
  * With `checks`, bits of enum cwc_what, each dump is checked instead, and "1" says that something was found. Beside a dump may lie FILE.history, lines of
  * "live|freed ADDRESS SIZE TEXT": the program's allocations. */
-int cwd_serve(const char *on, const struct cwd_tolerances *t, bool bounds, unsigned checks);
+int cwd_serve(const char *on, const struct cwd_tolerances *t, bool bounds, unsigned checks, int program);
 
 /* A line of JSON that says which launch it is. */
 void cwd_print_launch(const struct cwd_dump *d);

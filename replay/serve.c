@@ -167,10 +167,11 @@ watch(void *program)
 }
 
 static void
-watch_program(void)
+watch_program(int program)
 {
     pthread_t t;
-    int program = (int)syscall(SYS_pidfd_open, getppid(), 0);   /* -1: the input alone is watched */
+    if (program < 0)
+        program = (int)syscall(SYS_pidfd_open, getppid(), 0);   /* -1: the input alone is watched */
     if (!cw_thread_create(&t, NULL, watch, (void *)(intptr_t)program))
         pthread_detach(t);
 }
@@ -178,7 +179,7 @@ watch_program(void)
 /* ---- the loop ---------------------------------------------------------------------------------------------------------------- */
 
 int
-cwd_serve(const char *on, const struct cwd_tolerances *t, bool bounds, unsigned checks)
+cwd_serve(const char *on, const struct cwd_tolerances *t, bool bounds, unsigned checks, int program)
 {
     struct cwd_session s;
     struct cwd_error e = { "" };
@@ -186,7 +187,7 @@ cwd_serve(const char *on, const struct cwd_tolerances *t, bool bounds, unsigned 
     FILE *f = out >= 0 && nothing >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 ? fdopen(out, "w") : NULL;
     if (!f)
         return 2;
-    watch_program();
+    watch_program(program);
     if (cwd_session_open(&s, on, &e) != CW_OK) {
         fprintf(f, "= 2 %s\n", e.text);
         fflush(f);

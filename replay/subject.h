@@ -4,6 +4,7 @@
 #define CWD_SUBJECT_H
 
 #include "impl/base/buf.h"
+#include "impl/base/file.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,9 +18,11 @@ struct subject {
     bool bounds;                        /* --bounds */
     const char *const *checks;          /* options of the checks, up to NULL; NULL: launches are compared */
     bool inside;                        /* this is the program itself: the variables that put the layer into it are not passed on */
-    pid_t pid;                          /* 0: not running */
+    bool running;
+    pid_t pid;                          /* 0: it is no child (inside) */
     int to;
     FILE *from;
+    struct cw_fd_file to_file, from_file;       /* the program may close what is not its own, and have the numbers for its files */
 };
 
 /* Start it if it is not running. False: *why says what happened. */

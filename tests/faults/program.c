@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program with faults that only a whole program can have: program correct|leak|context|freed|pool|timer|endless. The kernel writes n words from `to` on.
- * `timer` is a correct one that a signal interrupts all the while; `endless` launches a kernel that does not end. Each other case ends with status 0 but `freed`, whose last launch uses memory that is freed, and `pool`, whose last writes behind an allocation of a pool. */
+ * A program with faults that only a whole program can have: program correct|leak|context|freed|pool|timer|children|closed|endless. The kernel writes n words from `to` on.
+ * `timer` is a correct one that a signal interrupts all the while; `children` waits for all its children, of which it has none; `closed` closes all descriptors and has their
+ * numbers for its files; `endless` launches a kernel that does not end. Each other case ends with status 0 but `freed`, whose last launch uses memory that is freed, and `pool`, whose last writes behind an allocation of a pool. */
 #define _GNU_SOURCE
 #include "impl/api/cuda.h"
 
@@ -9,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define CHECK(call)                                                                      \
     do {                                                                                \
@@ -56,6 +60,15 @@ launch(CUfunction f, CUdeviceptr to, uint32_t n)
     CHECK(cuCtxSynchronize());
 }
 
+static volatile sig_atomic_t ended;
+
+static void
+count_end(int sig)
+{
+    (void)sig;
+    ended = 1;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -68,6 +81,8 @@ main(int argc, char **argv)
     uint32_t first[64];
     if (!strcmp(what, "timer"))
         start_timer();
+    if (!strcmp(what, "children"))
+        signal(SIGCHLD, count_end);
     CHECK(cuInit(0));
     CHECK(cuDeviceGet(&d, 0));
     CHECK(cuCtxCreate_v4(&c, NULL, 0, d));
@@ -82,6 +97,29 @@ main(int argc, char **argv)
     for (uint32_t i = 0; i < 64; i++)
         if (first[i] != i)
             return 4;
+    if (!strcmp(what, "children")) {
+        alarm(60);
+        while (wait(NULL) > 0)
+            ;
+        if (ended)
+            return 5;
+    }
+    if (!strcmp(what, "closed")) {
+        enum { FILES = 64 };
+        struct stat st;
+        FILE *kept = tmpfile();
+        if (!kept || dup2(fileno(kept), 500) != 500)
+            return 6;
+        close_range(3, 499, 0);
+        for (int i = 0; i < FILES; i++)
+            if (dup(500) != 3 + i)
+                return 7;
+        launch(f, a, 64);
+        launch(f, a, 64);
+        for (int i = 0; i < FILES; i++)
+            if (fstat(3 + i, &st) || st.st_size)
+                return 8;
+    }
     if (!strcmp(what, "freed")) {
         CHECK(cuMemFree_v2(other));
         launch(f, other, 64);
@@ -101,7 +139,7 @@ main(int argc, char **argv)
     }
     CHECK(cuMemFree_v2(a));
     CHECK(cuMemFree_v2(other));
-    if (!strcmp(what, "correct") || !strcmp(what, "timer"))
+    if (!strcmp(what, "correct") || !strcmp(what, "timer") || !strcmp(what, "children") || !strcmp(what, "closed"))
         CHECK(cuMemFree_v2(b));
     if (strcmp(what, "leak"))
         CHECK(cuCtxDestroy_v2(c));

@@ -43,14 +43,26 @@ says "out of bounds: 4 bytes are written at .*, 3072 bytes behind buffer [0-9]*,
 run all "$PROGRAM" timer || fail "timer gave $?"
 says "2 launches checked, faults in 0, 0 allocations leaked"
 
+run all "$PROGRAM" children || fail "children gave $?"
+says "2 launches checked, faults in 0, 0 allocations leaked"
+
+run all "$PROGRAM" closed || fail "closed gave $?"
+says "4 launches checked, faults in 0, 0 allocations leaked"
+
 # A program that is killed while its launch is checked: what checks it ends, too.
 runs() { # pid
     [ -r "/proc/$1/stat" ] && ! grep -q ') Z ' "/proc/$1/stat"
 }
 CUDAWAY_CHECK=memcheck timeout -s KILL 300 "$PROGRAM" endless >"$dir/out" 2>&1 &
 server=
+checks() { # the process that checks, which is no child of the program
+    for p in $(pgrep -x cudaway-replay); do
+        tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" | grep -qxF "TMPDIR=$dir" && echo "$p" && return
+    done
+    return 1
+}
 for _ in $(seq 100); do
-    program=$(pgrep -P $!) && server=$(pgrep -P "$program") && break
+    program=$(pgrep -P $!) && server=$(checks) && break
     sleep 0.1
 done
 sleep 3                                 # it has got to the launch that does not end
