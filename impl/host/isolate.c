@@ -35,7 +35,7 @@
 #define CLOSE_RANGE_UNSHARE 2
 #endif
 
-enum { CODE_SIZE = 512 << 20, WAIT_SECONDS = 30 };
+enum { CODE_SIZE = 512 << 20, WAIT_SECONDS = 30, WAIT_SECONDS_AT_EXIT = 1 };
 static const char program[] = "cudaway-kernels";
 
 /* Code, for one process. Contexts may still compile for one that has ended, so these stay. */
@@ -66,7 +66,7 @@ static struct {
     uint64_t process;           /* the latest one's number */
     bool alive;
     int pidfd, control;
-    struct cw_fd_file control_file;     /* where the program has closed it, it has closed all of these descriptors */
+    struct cw_fd_file pidfd_file, control_file;
     pid_t parent;               /* of the process, where somebody must stay for that (see child); 0: nobody */
     void *parent_memory;
     struct runtime *runtime;    /* the latest one's */
@@ -162,6 +162,15 @@ send_request(const struct cwh_request *q, const int *fds, unsigned nfds)
     return n == (ssize_t)sizeof *q;
 }
 
+/* For an answer, and for room for a request. */
+static void
+wait_at_most(int fd, int seconds)
+{
+    const struct timeval limit = { seconds, 0 };
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
 static ssize_t
 receive(void *to, size_t size)
 {
@@ -205,11 +214,10 @@ bury(bool ended)
     isolate.alive = false;
     if (ended)
         cw_error("the process that runs kernels ended; contexts that have launched kernels there are of no use any more");
-    bool ours = cw_fd_is(isolate.control, &isolate.control_file);
-    if (ours) {
+    const bool ours = cw_fd_is(isolate.pidfd, &isolate.pidfd_file);
+    if (ours)
         (void)syscall(SYS_pidfd_send_signal, isolate.pidfd, SIGKILL, NULL, 0);     /* refused: it ends when its socket closes */
-        close(isolate.control);
-    }
+    cw_fd_close(isolate.control, &isolate.control_file);
     isolate.control = -1;
     if (ours) {
         bury_parent();
@@ -532,15 +540,13 @@ static cwb_result
 make_process(void)
 {
     int pair[2];
-    const struct timeval limit = { WAIT_SECONDS, 0 };
     if (!cw_fd_is(isolate.region_fd, &isolate.region_file)) {
         cw_error("%s: no process for kernels can be made: the program has closed the descriptor of device memory", cw_env_name(CW_ENV_ISOLATE));
         return CWB_UNSUPPORTED;
     }
     if (!make_pair(pair))
         return CWB_NOMEM;
-    (void)setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    (void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    wait_at_most(pair[0], WAIT_SECONDS);
     isolate.pidfd = spawn(pair[1]);
     close(pair[1]);
     if (isolate.pidfd < 0) {
@@ -550,6 +556,7 @@ make_process(void)
     }
     isolate.control = pair[0];
     (void)cw_fd_file(isolate.control, &isolate.control_file);
+    (void)cw_fd_file(isolate.pidfd, &isolate.pidfd_file);
     isolate.alive = true;
     return CWB_OK;
 }
@@ -683,7 +690,12 @@ cwh_isolate_forget(uint64_t process, const struct cwb_context *c)
 void
 cwh_isolate_stop(void)
 {
-    (void)tell(&(struct cwh_request){ .kind = CWH_STOP });
+    const struct cwh_request q = { .kind = CWH_STOP };
+    pthread_mutex_lock(&isolate.lock);
+    if (isolate.alive && cw_fd_is(isolate.control, &isolate.control_file))
+        wait_at_most(isolate.control, WAIT_SECONDS_AT_EXIT);
+    (void)request(&q, NULL, 0);
+    pthread_mutex_unlock(&isolate.lock);
 }
 
 void

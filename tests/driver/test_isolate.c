@@ -110,11 +110,14 @@ writes(const char *what, volatile uint32_t *secret)
     end();
 }
 
+static int kernels_descriptor;          /* of kernels_process() */
+
 /* The process is no child of ours: its number stands beside the one descriptor of a process that the library has. 0: there is none. */
 static pid_t
 kernels_process(void)
 {
     int pid = 0;
+    kernels_descriptor = -1;
     DIR *d = opendir("/proc/self/fdinfo");
     for (const struct dirent *e; d && pid <= 0 && (e = readdir(d)); ) {
         char path[300], line[256];
@@ -122,7 +125,7 @@ kernels_process(void)
         FILE *f = fopen(path, "re");
         while (f && fgets(line, sizeof line, f))
             if (!strncmp(line, "NSpid:", 6))            /* the last one is ours: /proc may be another namespace's */
-                pid = atoi(strrchr(line, '\t'));
+                kernels_descriptor = atoi(e->d_name), pid = atoi(strrchr(line, '\t'));
         if (f)
             fclose(f);
     }
@@ -289,6 +292,31 @@ in_child(void (*run)(void))
     }
 }
 
+/* A process that has been stopped, or does not care, does not keep the program from ending. */
+static void
+answers_nothing(void)
+{
+    begin();
+    EXPECT(!kill(kernels_process(), SIGSTOP));
+    alarm(20);
+}
+
+/* The program has the number of one descriptor for a file of its own. */
+static void
+number_taken(void)
+{
+    struct stat st;
+    begin();
+    const pid_t kernels = kernels_process();
+    const int number = kernels_descriptor, null = open("/dev/null", O_RDONLY);
+    EXPECT(dup2(null, number) == number && !kill(kernels, SIGKILL));
+    while (cuMemAlloc_v2(&(CUdeviceptr){ 0 }, 4 << 20) == CUDA_SUCCESS)
+        usleep(1000);
+    end();
+    works();
+    EXPECT(!fstat(number, &st) && S_ISCHR(st.st_mode));
+}
+
 /* Process 1 of its own, where the system lets us. */
 static void
 is_first(void)
@@ -400,6 +428,8 @@ main(void)
     in_child(takes_orphans);
     in_child(is_first);
     in_child(takes_ends);
+    in_child(answers_nothing);
+    in_child(number_taken);
     in_child(small_stacks);
     ends_with_the_program();
     works();
