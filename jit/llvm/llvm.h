@@ -13,6 +13,7 @@ extern "C" {
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
+#include <llvm-c/LLJIT.h>
 #include <llvm-c/TargetMachine.h>
 
 /* Set LLVM's options and register all targets, before anything else in LLVM looks one up or registers one. Any thread; the functions below
@@ -48,6 +49,10 @@ void cwj_amd_workaround_ballot(LLVMModuleRef m);
 void cwj_host_watch_frames(LLVMModuleRef m);
 /* True for a report of a frame's size; adds the size to *bytes. */
 bool cwj_host_is_frame(const char *message, uint64_t *bytes);
+
+/* By itself LLJIT opens the process (dlopen) to find symbols in it, and so waits for the dynamic loader's lock, which belongs to whoever waits for us where a
+ * constructor of a library launches a kernel. With this it looks for none. */
+void cwj_orc_leave_process_alone(LLVMOrcLLJITBuilderRef builder);
 
 /* Consume an error; returns CW_ERR_LLVM if there was one. */
 cw_result cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags) CW_MUST_CHECK;

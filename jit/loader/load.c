@@ -153,6 +153,7 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
     if (r)
         goto fail;
     LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
+    cwj_orc_leave_process_alone(builder);
     LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(tm));
     if (rt->place)
         LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, shared_layer, (void *)(uintptr_t)rt->place);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Programs that load the libraries and close them again: `reload LIBCUDA LIBCUDART`. A thread that has used them ends behind the close. */
+ * Programs that load the libraries and close them again: `reload LIBCUDA LIBCUDART`. A thread that has used them ends behind the close.
+ * `reload PLUGIN`: a library whose constructor and destructor launch kernels (plugin.c). */
 #include "impl/api/cuda.h"
 #include "impl/api/cuda_runtime.h"
 
@@ -71,9 +72,27 @@ outlive(void *user)
     return NULL;                /* destructors of thread-specific data */
 }
 
+/* In the constructor and the destructor this thread has the dynamic loader's lock: no thread of ours may need it. */
+static int
+plug(const char *path)
+{
+    int ran = 0;
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!plugin) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 1;
+    }
+    EXPECT(**(int **)symbol(plugin, "plugin_runs") == 1);
+    *(int **)symbol(plugin, "plugin_runs") = &ran;
+    EXPECT(!dlclose(plugin) && ran == 1);
+    return failures != 0;
+}
+
 int
 main(int argc, char **argv)
 {
+    if (argc == 2)
+        return plug(argv[1]);
     if (argc != 3)
         return 2;
     pthread_barrier_init(&used, NULL, 2);
