@@ -46,7 +46,7 @@ struct call {
     const void *params;             /* size bytes */
     uint64_t *copy;                 /* room for more arguments behind them; NULL: not needed */
     struct cwj_amd_cluster *cluster;    /* in the copy, or NULL: no clusters of several blocks */
-    uint64_t few[(4096 + MORE) / 8];
+    uint64_t few[(512 + MORE) / 8];
 };
 
 /* Room for the parameters and what is added: on the stack, which may be small, for kernels with as many as are usual. */

@@ -92,6 +92,23 @@ print_assert(struct cwb_context *c, const uint8_t *args, size_t size)
     (void)cw_stderr_write(line, (size_t)n);
 }
 
+/* Not on the caller's stack, which may have 16 KiB. */
+struct print {
+    char format[4096], text[CW_FORMAT_MAX];
+};
+
+static void
+print_format(struct cwb_context *c, struct print *p, uint64_t format, const uint8_t *args, size_t size, struct cw_buf *all)
+{
+    size_t n;
+    if (!p) {
+        all->failed = true;
+        return;
+    }
+    (void)cw_format(device_string(c, format, p->format, sizeof p->format), args, size, 8, device_string, c, p->text, &n);
+    cw_buf_append(all, p->text, n);
+}
+
 void
 hip_fifo_flush(struct cwb_context *c, bool idle)
 {
@@ -101,6 +118,7 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
     uint8_t *base = c->fifo + HEAD;
     uint32_t taken = __atomic_load_n((uint32_t *)(void *)c->fifo, __ATOMIC_ACQUIRE), room = FIFO_SIZE - HEAD;
     uint32_t end = taken < room ? taken : room;
+    struct print *print = NULL;
     struct cw_buf all;
     cw_buf_init(&all);
     if (!c->told)
@@ -117,13 +135,12 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
             print_assert(c, r + RECORD, size - RECORD);
             c->asserted = true;
         } else if (kind == CWD_PRINT_FORMAT) {
-            char text[4096], out[CW_FORMAT_MAX];
-            size_t n;
-            (void)cw_format(device_string(c, format, text, sizeof text), r + RECORD, size - RECORD, 8, device_string, c, out, &n);
-            cw_buf_append(&all, out, n);
+            print = print ? print : malloc(sizeof *print);
+            print_format(c, print, format, r + RECORD, size - RECORD, &all);
         }
         c->fifo_read += size;
     }
+    free(print);
     /* Begin at the start again if no kernel of another thread has taken more, or has not yet written what it took. What did not fit is never
      * written. */
     if (idle && taken && (c->fifo_read == taken || taken > room)) {

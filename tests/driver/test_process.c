@@ -280,6 +280,25 @@ small_stack(void)
 #endif
 }
 
+/* The first call of all, by the Runtime: it looks at the program and loads the libraries. */
+static void *
+first_call_thread(void *unused)
+{
+    EXPECT(cudaFree(NULL) == cudaSuccess);
+    must_work();
+    return unused;
+}
+
+static void
+first_call(void)
+{
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    on_stack(16 << 10, first_call_thread);
+#else
+    on_stack(32 << 10, first_call_thread);
+#endif
+}
+
 static void
 host_function(void *done)
 {
@@ -596,7 +615,7 @@ rounding(void)
 
 static const struct test tests[] = {
     { "children", children }, { "fork_before", fork_before }, { "fork_while_starting", fork_while_starting },
-    { "cancelled", cancelled }, { "small_stack", small_stack }, { "default_stack", default_stack },
+    { "cancelled", cancelled }, { "small_stack", small_stack }, { "first_call", first_call }, { "default_stack", default_stack },
     { "deep_text", deep_text }, { "profiled", profiled },
     { "profiled_restart", profiled_restart }, { "interrupted", interrupted, true }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
     { "waited_for", waited_for }, { "float_upward", float_upward }, { "float_trapping", float_trapping },

@@ -858,12 +858,34 @@ launch_work(void *data)
     free(w);
 }
 
+enum { MAX_PARAMS = 4096 };
+
+/* The kernel's parameters from pointers to each, in the order of the code object's metadata. */
+static bool
+pack(const struct gfx_kernel *k, void *const *params, uint8_t *to, size_t size)
+{
+    for (uint32_t i = 0; i < k->nhidden; i++) {
+        const struct gfx_hidden *h = &k->hidden[i];
+        if (h->kind != HID_PARAMETER)
+            continue;
+        if (h->offset > size || h->size > size - h->offset)
+            return false;
+        memcpy(to + h->offset, *params++, h->size);
+    }
+    return true;
+}
+
+/* The parameters: a pointer to each, or all in `data`. */
 static hipError_t
-launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigned shared, hipStream_t stream, void *params, size_t size,
-       bool cooperative)
+launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigned shared, hipStream_t stream, void *const *params, const void *data,
+       size_t size, bool cooperative)
 {
     if (!f)
         return done(hipErrorInvalidDeviceFunction);
+    if (params)
+        size = f->kernel->explicit_size;
+    if (size > MAX_PARAMS || (size && !params && !data))
+        return done(hipErrorInvalidValue);
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     if (!threads || !grid[0] || !grid[1] || !grid[2])
         return done(hipErrorInvalidConfiguration);
@@ -877,7 +899,12 @@ launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigne
     struct launch *w = calloc(1, sizeof *w + size);
     if (!w)
         return done(hipErrorOutOfMemory);
-    memcpy(w->params, params, size);
+    if (params && !pack(f->kernel, params, w->params, size)) {
+        free(w);
+        return done(hipErrorInvalidValue);
+    }
+    if (!params && size)
+        memcpy(w->params, data, size);
     w->l.object = f->module->object;
     w->l.kernel = f->kernel;
     memcpy(w->l.grid, grid, sizeof w->l.grid);
@@ -892,23 +919,6 @@ launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigne
     return e;
 }
 
-enum { MAX_PARAMS = 4096 };
-
-/* The kernel's parameters from pointers to each, in the order of the code object's metadata. */
-static bool
-pack(const struct gfx_kernel *k, void **params, uint8_t *to)
-{
-    for (uint32_t i = 0; i < k->nhidden; i++) {
-        const struct gfx_hidden *h = &k->hidden[i];
-        if (h->kind != HID_PARAMETER)
-            continue;
-        if (h->offset > MAX_PARAMS || h->size > MAX_PARAMS - h->offset)
-            return false;
-        memcpy(to + h->offset, *params++, h->size);
-    }
-    return true;
-}
-
 hipError_t
 hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                       hipStream_t stream, void **params, void **extra)
@@ -917,11 +927,9 @@ hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, un
     void *data = NULL;
     size_t size = 0;
     if (params) {
-        uint8_t packed[MAX_PARAMS] = { 0 };
         if (!f || extra)
             return done(f ? hipErrorInvalidValue : hipErrorInvalidDeviceFunction);
-        return pack(f->kernel, params, packed) ? launch(f, grid, block, shared, stream, packed, f->kernel->explicit_size, false)
-                                               : done(hipErrorInvalidValue);
+        return launch(f, grid, block, shared, stream, params, NULL, 0, false);
     }
     for (; extra && *extra != HIP_LAUNCH_PARAM_END; extra += 2) {
         if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
@@ -931,9 +939,7 @@ hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, un
         else
             return done(hipErrorInvalidValue);
     }
-    if (size > MAX_PARAMS || (size && !data))
-        return done(hipErrorInvalidValue);
-    return launch(f, grid, block, shared, stream, data ? data : "", size, false);
+    return launch(f, grid, block, shared, stream, NULL, data, size, false);
 }
 
 hipError_t
@@ -941,11 +947,9 @@ hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
                                  unsigned shared, hipStream_t stream, void **params)
 {
     unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
-    uint8_t packed[MAX_PARAMS] = { 0 };
     if (!f)
         return done(hipErrorInvalidDeviceFunction);
-    return pack(f->kernel, params, packed) ? launch(f, grid, block, shared, stream, packed, f->kernel->explicit_size, true)
-                                           : done(hipErrorInvalidValue);
+    return launch(f, grid, block, shared, stream, params, NULL, 0, true);
 }
 
 /* As many as have room for their threads and LDS; nothing else limits them here. */

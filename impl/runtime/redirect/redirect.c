@@ -35,6 +35,26 @@ cw_redirect_program(void)
     return started ? started : own_program;
 }
 
+static char program_name[PATH_MAX];     /* empty: not known */
+
+static void
+find_program_name(void)
+{
+    ssize_t n = readlink(own_program, program_name, sizeof program_name - 1);
+    program_name[n > 0 ? n : 0] = 0;
+}
+
+/* For messages; the link itself stays right where the file was replaced. */
+static const char *
+named(const char *path)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (strcmp(path, own_program))
+        return path;
+    pthread_once(&once, find_program_name);
+    return access(program_name, R_OK) ? path : program_name;
+}
+
 bool
 cw_redirect_enabled(void)
 {
@@ -53,15 +73,10 @@ static struct cw_copy *
 find_copy(const char *path, uintptr_t bias, struct cw_runtime **runtime, bool *again)
 {
     struct cw_copy *c;
-    char real[PATH_MAX];
     *again = false;
     if (cw_runtime_is_ours(path))
         return NULL;
-    ssize_t n = strcmp(path, own_program) ? -1 : readlink(path, real, sizeof real - 1);
-    if (n > 0) {                    /* its name, for messages; the link itself stays right where the file was replaced */
-        real[n] = 0;
-        path = access(real, R_OK) ? path : real;
-    }
+    path = named(path);
     const char *slash = strrchr(path, '/');
     cw_result r = cw_copy_find(path, bias, &c);
     if (r == CW_ERR_UNSUPPORTED)

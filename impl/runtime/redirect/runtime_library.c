@@ -61,24 +61,30 @@ read_exports(struct cw_runtime *r)
     return r->count ? CW_OK : CW_ERR_INVALID;
 }
 
+static char folder[CW_PATH_MAX];        /* of this library, once it is known */
+static _Atomic bool folder_known;
+
+/* Apart, for its room on the stack: the first call may come from a thread that has 16 KiB. */
+static __attribute__((noinline)) bool
+ask_for_folder(void)
+{
+    static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
+    char now[CW_PATH_MAX];
+    if (!cw_dir_of_object_in(runtimes, now))
+        return false;
+    pthread_mutex_lock(&filling);
+    if (!folder_known)
+        memcpy(folder, now, sizeof folder);
+    atomic_store_explicit(&folder_known, true, memory_order_release);
+    pthread_mutex_unlock(&filling);
+    return true;
+}
+
 /* The folder of this library, or NULL. The dynamic loader is asked once, under whose lock others wait for the locks of this folder. */
 static const char *
 own_folder(void)
 {
-    static char folder[CW_PATH_MAX];
-    static _Atomic bool known;
-    char now[CW_PATH_MAX];
-    if (!atomic_load_explicit(&known, memory_order_acquire)) {
-        static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
-        if (!cw_dir_of_object_in(runtimes, now))
-            return NULL;
-        pthread_mutex_lock(&filling);
-        if (!known)
-            memcpy(folder, now, sizeof folder);
-        atomic_store_explicit(&known, true, memory_order_release);
-        pthread_mutex_unlock(&filling);
-    }
-    return folder;
+    return atomic_load_explicit(&folder_known, memory_order_acquire) || ask_for_folder() ? folder : NULL;
 }
 
 void
