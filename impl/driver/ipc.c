@@ -7,6 +7,7 @@
 
 #include "impl/base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -42,13 +43,43 @@ inode_of(int fd, uint64_t *inode)
     return true;
 }
 
+static int
+open_at(int process, const char *path)
+{
+    return cw_fd_keep(openat(process, path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
+}
+
+/* Where the first thread of the process has ended, its other threads have the descriptors. */
+static int
+open_of_thread(int process, int fd)
+{
+    int tasks = openat(process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -1;
+    DIR *d = tasks >= 0 ? fdopendir(tasks) : NULL;
+    char path[64];
+    if (tasks >= 0 && !d)
+        close(tasks);
+    for (struct dirent *e; found < 0 && d && (e = readdir(d));)
+        if (*e->d_name != '.' && snprintf(path, sizeof path, "task/%.20s/fd/%d", e->d_name, fd) > 0)
+            found = open_at(process, path);
+    if (d)
+        closedir(d);
+    return found;
+}
+
 int
 ipc_open_fd(uint32_t pid, int fd, uint64_t inode)
 {
     char path[64];
     uint64_t got;
-    (void)snprintf(path, sizeof path, "/proc/%u/fd/%d", pid, fd);
-    int mine = cw_fd_keep(open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    (void)snprintf(path, sizeof path, "/proc/%u", pid);
+    int process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (process < 0)
+        return -1;
+    (void)snprintf(path, sizeof path, "fd/%d", fd);
+    int mine = open_at(process, path);
+    if (mine < 0)
+        mine = open_of_thread(process, fd);
+    close(process);
     if (mine >= 0 && inode_of(mine, &got) && got == inode)
         return mine;
     if (mine >= 0)

@@ -328,12 +328,9 @@ own_memory_stays(void)
     }
 }
 
-int
-main(int argc, char **argv)
+static int
+exports(void)
 {
-    signal(SIGPIPE, SIG_IGN);
-    if (argc > 1)
-        return child(atoi(argv[1]));
     const char *device = getenv("CUDAWAY_DEVICE");
     int ends[2], status = -1, fd = -1, has = 0;
     char number[16], go;
@@ -342,7 +339,7 @@ main(int argc, char **argv)
     if (!pid) {
         close(ends[0]);
         snprintf(number, sizeof number, "%d", ends[1]);
-        execl("/proc/self/exe", argv[0], number, (char *)NULL);
+        execl("/proc/self/exe", "test_driver_ipc", number, (char *)NULL);
         _exit(99);
     }
     close(ends[1]);
@@ -492,4 +489,28 @@ main(int argc, char **argv)
     written_while_shared();
     OK(cuCtxDestroy_v2(c));
     return failures != 0;
+}
+
+static void *
+exports_alone(void *first)
+{
+    pthread_join(*(pthread_t *)first, NULL);
+    exit(exports());
+}
+
+/* `test_driver_ipc alone`: the first thread of the process that exports has ended. */
+int
+main(int argc, char **argv)
+{
+    static pthread_t first;
+    pthread_t t;
+    signal(SIGPIPE, SIG_IGN);
+    if (argc > 1 && strcmp(argv[1], "alone"))
+        return child(atoi(argv[1]));
+    if (argc == 1)
+        return exports();
+    first = pthread_self();
+    if (pthread_create(&t, NULL, exports_alone, &first))
+        return 1;
+    pthread_exit(NULL);
 }
