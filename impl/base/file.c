@@ -359,8 +359,8 @@ give_name(const struct cw_new_file *f)
 bool
 cw_new_file_claim(struct cw_new_file *f, const char *path)
 {
-    char self[32];
-    snprintf(self, sizeof self, "/proc/self/fd/%d", f->fd);
+    char self[48];
+    snprintf(self, sizeof self, "%s/%d", descriptors, f->fd);
     if (f->special)
         return true;
     if (!f->temporary)
