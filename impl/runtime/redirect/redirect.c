@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char own_program[] = "/proc/self/exe";
+static const char own_program[] = "/proc/thread-self/exe";      /* a process whose first thread has ended has no /proc/self/exe */
 
 const char *
 cw_redirect_program(void)
