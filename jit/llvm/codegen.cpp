@@ -2,6 +2,8 @@
  * See codegen.h. */
 #include "jit/llvm/codegen.h"
 #include "jit/llvm/amdgpu/machine_passes.h"
+#include "jit/llvm/contain.h"
+#include "jit/llvm/ending.h"
 #include "jit/llvm/llvm.h"
 
 #include <llvm/ADT/SmallString.h>
@@ -10,6 +12,7 @@
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/IRPrintingPasses.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Pass.h>
 #include <llvm/PassInfo.h>
@@ -29,6 +32,18 @@ argument_of(const llvm::Pass &pass)
     const llvm::PassInfo *info = llvm::Pass::lookupPassInfo(pass.getPassID());
     return info ? info->getPassArgument() : llvm::StringRef();
 }
+
+/* LLVM asks it before each pass that may be left out: the process may be ending in the middle of a large kernel. */
+class Gate : public llvm::OptPassGate {
+public:
+    bool
+    isEnabled() const override
+    {
+        if (cwj_ending())
+            cwj_contain_ending();
+        return false;
+    }
+};
 
 /* Receives the passes of LLVM's code generator one by one and inserts ours. With `list`, it collects their names and runs nothing. */
 class Passes : public llvm::legacy::PassManager {
@@ -146,6 +161,8 @@ cwj_codegen(struct cwj_pipeline *p, bool assembly, bool verify, LLVMMemoryBuffer
     }
     if (const char *name = passes.missing(tm.getOptLevel() != llvm::CodeGenOptLevel::None))
         return refuse(p->diags, name);
+    static Gate &gate = *new Gate;      /* the context keeps it */
+    module.getContext().setOptPassGate(gate);
     passes.run(module);
     p->stopped = passes.stopped;
     if (p->passes && p->passes->printed)

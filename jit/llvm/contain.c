@@ -130,6 +130,15 @@ cwj_contain_abandon(cw_result r, unsigned code, const char *fmt, ...)
     abandon(w, r, code);
 }
 
+static const char ends[] = "nothing is compiled any more: the process is ending";
+enum { ENDING = 5914 };
+
+void
+cwj_contain_ending(void)
+{
+    cwj_contain_abandon(CW_ERR_LLVM, ENDING, "%s", ends);
+}
+
 void *
 cwj_contain_need(void *allocated)
 {
@@ -160,7 +169,10 @@ recover(struct work *w)
         pthread_mutex_unlock(w->lock[--w->nlocks]);
     if (!w->elsewhere && (w->setup || (w->result == CW_ERR_NOMEM && !atomic_load(&root.warm[w->kind]))))
         make_unusable(w);
-    cw_error("%s; the compilation is abandoned%s", w->text, atomic_load(&root.unusable) ? ", and LLVM cannot be used any more in this process" : "");
+    if (w->code == ENDING)
+        cw_debug("%s", w->text);
+    else
+        cw_error("%s; the compilation is abandoned%s", w->text, atomic_load(&root.unusable) ? ", and LLVM cannot be used any more in this process" : "");
     cwj_diag_add(w->diags, PTX_ERROR, w->code, 0, 0, "%s", w->text);
 }
 
@@ -303,7 +315,7 @@ contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, s
         return CW_ERR_LLVM;
     }
     if (!cwj_ending_enter()) {
-        cwj_diag_add(diags, PTX_ERROR, 5914, 0, 0, "nothing is compiled any more: the process is ending");
+        cwj_diag_add(diags, PTX_ERROR, ENDING, 0, 0, "%s", ends);
         return CW_ERR_LLVM;
     }
     struct work *w = calloc(1, sizeof *w);

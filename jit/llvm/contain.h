@@ -51,6 +51,9 @@ void cwj_contain_leave_setup(void);
  * Uncontained, it logs and ends the process. */
 __attribute__((noreturn, format(printf, 3, 4))) void cwj_contain_abandon(cw_result r, unsigned code, const char *fmt, ...);
 
+/* Abandon the work because the process ends (P5914). */
+__attribute__((noreturn)) void cwj_contain_ending(void);
+
 /* Returns memory that LLVM's C interface allocated, usually a text. If it is NULL, abandons the work for lack of memory (P5911). */
 void *cwj_contain_need(void *allocated);
 

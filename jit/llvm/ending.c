@@ -8,12 +8,14 @@
 #ifdef CUDAWAY_LLVM_STATIC
 
 void cwj_ending_watch(void) {}
+bool cwj_ending(void) { return false; }
 bool cwj_ending_enter(void) { return true; }
 void cwj_ending_leave(void) {}
 
 #else
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -28,7 +30,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     unsigned running;
-    bool ending;
+    atomic_bool ending;                 /* written under the lock */
     pid_t process;                      /* which registered: a child of fork has no compilation running */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
 
@@ -79,6 +81,12 @@ watch_when_loaded(void)
 {
     has_key = !pthread_key_create(&watched, NULL);
     cwj_ending_watch();
+}
+
+bool
+cwj_ending(void)
+{
+    return atomic_load_explicit(&g.ending, memory_order_relaxed);
 }
 
 bool

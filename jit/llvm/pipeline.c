@@ -4,6 +4,7 @@
  * Each row names the forms of IR that it needs and those that it ends. A form is a guarantee by the emitter or a pass. If it does not hold
  * because a pass was skipped, optional rows that need it are skipped as well; for a required row that is an internal error. */
 #include "jit/llvm/contain.h"
+#include "jit/llvm/ending.h"
 #include "jit/llvm/limit.h"
 #include "jit/llvm/pipeline.h"
 
@@ -309,6 +310,8 @@ run_row(struct run *r, const struct row *w)
         cwj_diag_add(p->diags, PTX_ERROR, 5902, 0, 0, "internal error: the pass %s comes too early or too late", w->name);
         return CW_ERR_INTERNAL;
     }
+    if (cwj_ending())
+        cwj_contain_ending();
     cw_result result = CW_OK;
     cwj_limit_step("the pass", w->name);
     if (w->exact)
