@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -54,11 +55,23 @@ cw_finish_output(void)
     _exit(running->usage_status ? running->usage_status : 1);
 }
 
+/* A file or a pipe that is opened must not get the number of a standard stream that is closed, and messages with it. What stands there instead cannot be used either, and
+ * a program that is executed finds it closed. */
+static void
+fill_standard_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+            return;
+}
+
 static void
 begin(const struct cw_program *p)
 {
-    if (!running)
+    if (!running) {
+        fill_standard_streams();
         (void)atexit(cw_finish_output);
+    }
     running = p;
 }
 
