@@ -634,12 +634,50 @@ signals)
     [ $? = 143 ] || fail "forwarded signal"
     want 0 "$TRACE" show fwd
     has out 'bytesize=55) = CUDA_SUCCESS' 1
+    # The reader of the messages is gone; the program has SIGPIPE as ever.
+    { record -o gone -- sh -c 'grep SigIgn: /proc/$$/status >ignored; exec "$@"' sh "$APP" fixture; echo $? >status; } 2>&1 | true
+    has status 0 1
+    has gone/manifest.json '"state": "complete"' 1
+    grep -q '0[02468aceACE]..$' ignored || fail "SIGPIPE is ignored: $(cat ignored)"
+    # No standard streams.
+    record -o closed -- sh -c 'ls -l /proc/$$/fd/[0-2] >/dev/null 2>&1; echo $? >found; exec "$@"' sh "$APP" fixture <&- >&- 2>&-
+    [ $? = 0 ] || fail "status without standard streams"
+    has found 2 1
+    has closed/manifest.json '"state": "complete"' 1
+    want 0 "$TRACE" show closed
+    "$TRACE" show closed 2>err >&-
+    [ $? = 2 ] || fail "output that cannot be written"
+    has err 'cannot write the output' 1
+    # An interrupt from the terminal before the program is there: it is not started.
+    python3 - "$TRACE" >out 2>err <<'END' || fail "an early interrupt: $(cat out err)"
+import os, pty, sys, time
+pid, fd = pty.fork()
+if not pid:
+    os.execv(sys.argv[1], [sys.argv[1], "record", "-o", "early", "--", "touch", "started"])
+while not os.path.isdir("early/trace"):
+    time.sleep(0.001)
+os.write(fd, b"\x03")
+text = b""
+try:
+    while data := os.read(fd, 4096):
+        text += data
+except OSError:
+    pass
+os.waitpid(pid, 0)
+assert b"interrupted before the program was started" in text or os.path.exists("started"), text
+assert os.path.exists("started") or not os.path.exists("early"), os.listdir("early")
+END
     ;;
 errors)
     want 127 record -o a -- ./no-such-program
     has err 'no-such-program: No such file'
     one_line err
     [ -e a ] && fail "a folder is left"
+    mkdir mine
+    want 127 record -o mine -- $'./no\nsuch\e[31m'
+    one_line err
+    has err './no?such?[31m: No such file' 1
+    [ -d mine ] || fail "a folder that was there is gone"
     echo text >file
     want 126 record -o a -- ./file
     one_line err

@@ -20,7 +20,7 @@ enum { EXIT_DAMAGED = 1, EXIT_USAGE = 2 };
 extern const struct cw_program trace_program, record_command, show_command, report_command, export_command, check_command, list_command, stop_command,
                                snapshot_command;
 
-/* One line on standard error, "cudaway-trace: ...". */
+/* One line on standard error, "cudaway-trace: ...", that is safe for a terminal. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- files (util.c) ---- */

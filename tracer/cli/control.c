@@ -216,6 +216,8 @@ control_find(const char *which, char *path, size_t size, struct control_status *
     uint64_t pid = 0;
     struct search q = { .which = which, .path = path, .size = size, .s = s };
     char *dir = which ? realpath(which, NULL) : NULL;
+    if (dir)
+        cw_text_make_safe(dir, "");     /* as a status has it */
     if (which && parse_number(which, INT_MAX, &pid))
         q.pid = (int)pid;
     q.dir = dir;

@@ -118,6 +118,8 @@ guard(int from, const char *home)
         for (unsigned i = 0; i < 30 && !kill(-daemon, 0); i++)
             nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
         kill(-daemon, SIGKILL);
+        for (unsigned i = 0; i < 300 && !kill(-daemon, 0); i++)         /* until then it may still make files */
+            nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     }
     cw_remove_tree(home);
     _exit(0);
@@ -159,6 +161,11 @@ exec_daemon(struct lttng *l, pid_t parent, int status_fd)
     int log = open(l->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (null < 0 || log < 0 || dup2(null, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
         _exit(1);
+    static const int terminal[] = { SIGINT, SIGQUIT };
+    for (unsigned i = 0; i < sizeof terminal / sizeof *terminal; i++) {         /* one that came before the group was its own goes */
+        signal(terminal[i], SIG_IGN);
+        signal(terminal[i], SIG_DFL);
+    }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -131,6 +131,8 @@ static bool
 make_folder(struct record *r)
 {
     char name[NAME_MAX + 1];
+    struct stat st;
+    r->made = !r->dir_option || stat(r->dir_option, &st);
     if (r->dir_option) {
         if (cw_mkdirs(r->dir_option, 0700) != CW_OK) {
             say("cannot make the folder %s: %s", r->dir_option, strerror(errno));
@@ -174,7 +176,8 @@ make_folder(struct record *r)
     if (left < need) {
         say("%s: the disk is full (%llu KiB are free, a recording needs at least %llu KiB)", r->dir,
             (unsigned long long)left / 1024, (unsigned long long)need / 1024);
-        rmdir(r->dir);
+        if (r->made)
+            rmdir(r->dir);
         return false;
     }
     record_ballast(r, true);
@@ -399,6 +402,7 @@ spawn(struct record *r, const sigset_t *mask)
     }
     pid_t pid = fork();
     if (pid == 0) {
+        sigaction(SIGPIPE, &r->pipe, NULL);
         sigprocmask(SIG_SETMASK, mask, NULL);
         umask(r->mask);
         int e = 0;
@@ -486,6 +490,19 @@ start_session(struct record *r)
     return true;
 }
 
+/* Of the signals that the application has from the terminal itself, and gets from nobody where it is not there yet: 128 and the number, after a message. */
+static int
+interrupted(void)
+{
+    sigset_t waiting;
+    sigpending(&waiting);
+    int sig = sigismember(&waiting, SIGINT) ? SIGINT : sigismember(&waiting, SIGQUIT) ? SIGQUIT : 0;
+    if (!sig)
+        return 0;
+    say("interrupted before the program was started");
+    return 128 + sig;
+}
+
 static void
 say_driver(const struct record *r)
 {
@@ -507,6 +524,7 @@ run(struct record *r)
         sigaddset(&set, passed[i]);
     sigprocmask(SIG_BLOCK, &set, &old);
     signal(SIGCHLD, SIG_DFL);      /* an ignored SIGCHLD, inherited, would lose the exit status */
+    sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, &r->pipe);
     r->mask = umask(077);
     if (!make_folder(r))
         goto finish;
@@ -527,7 +545,9 @@ run(struct record *r)
     }
     if (!record_write_manifest(r))
         goto fail;
-    code = spawn(r, &old);
+    code = interrupted();
+    if (!code)
+        code = spawn(r, &old);
     if (code)
         goto fail;
     if (!r->quiet)
@@ -557,7 +577,7 @@ run(struct record *r)
     } else if (r->flight && !r->snapshot_count) {
         if (!r->quiet)
             say("no call failed, so none were kept; %s has the modules", r->dir);
-    } else if (!holds_trace(r->dir))
+    } else if (!r->over && !holds_trace(r->dir))
         say("%s made no CUDA call that could be recorded (no use of libcuda.so.1, or it was loaded by its full path); `cudaway-trace check %s` tells what it has of CUDA",
             r->command[0], r->command[0]);
     else if (!r->quiet)
@@ -575,7 +595,8 @@ fail:
         rmdir(path);
         snprintf(path, sizeof path, "%s/manifest.json", r->dir);
         unlink(path);
-        rmdir(r->dir);
+        if (r->made)
+            rmdir(r->dir);
     }
 finish:
     lttng_finish(&r->lttng);

@@ -6,6 +6,8 @@
 #include "tracer/cli/cli.h"
 #include "tracer/cli/driver.h"
 
+#include <signal.h>
+
 enum { MAX_SNAPSHOTS = 16 };
 
 struct snapshot {
@@ -36,6 +38,8 @@ struct record {
     bool        over;             /* nothing is recorded any more */
     int         ballast;          /* record_ballast's file, which has no name; -1: none */
     mode_t      mask;             /* the umask that the application gets; ours keeps everything to this user */
+    struct sigaction pipe;        /* how the application has SIGPIPE; a reader of our messages that goes away ends no recording */
+    bool        made;             /* the folder is ours: a failure removes it */
     struct snapshot snapshots[MAX_SNAPSHOTS];
     unsigned    snapshot_count;
     uint64_t    size;             /* bytes of the folder, when it was last asked */

@@ -4,6 +4,8 @@
 #include "tracer/cli/record.h"
 #include "tracer/cli/control.h"
 
+#include "impl/base/text.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <poll.h>
@@ -124,8 +126,8 @@ answer_status(const struct record *r, int connection)
     snprintf(s.dir, sizeof s.dir, "%s", r->dir);
     for (unsigned i = 0, n = 0; r->command[i] && n < sizeof s.command; i++)
         n += (unsigned)snprintf(s.command + n, sizeof s.command - n, "%s%s", i ? " " : "", r->command[i]);
-    for (char *p = s.command; *p; p++)
-        *p = *p == '\n' ? ' ' : *p;
+    cw_text_make_safe(s.command, "");
+    cw_text_make_safe(s.dir, "");
     control_status_text(&s, text, sizeof text);
     control_answer(connection, text);
 }

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "tracer/cli/cli.h"
 
+#include "impl/base/text.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -23,6 +25,7 @@ say(const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    cw_text_make_safe(line, "\t");     /* it may name anything: programs, folders, what others recorded */
     fprintf(stderr, "cudaway-trace: %s\n", line);
 }
 
@@ -175,7 +178,7 @@ parse_number(const char *s, uint64_t max, uint64_t *out)
     char *end;
     errno = 0;
     unsigned long long v = strtoull(s, &end, 10);
-    if (errno || end == s || *end || *s == '-' || *s == '+' || v > max)
+    if (errno || *s < '0' || *s > '9' || *end || v > max)
         return false;
     *out = v;
     return true;
