@@ -86,11 +86,15 @@ causes_copy(struct causes *c, size_t launch, const char *dump)
 }
 
 static volatile sig_atomic_t interrupted;
+static volatile pid_t running;          /* cudaway-replay */
 
+/* An interrupt of the terminal has reached it as well; other signals have not. */
 static void
 interrupt(int signal)
 {
     interrupted = 1;
+    if (running > 0)
+        kill(running, signal);
 }
 
 /* Read what it writes until it ends, and say meanwhile how far all of it is. */
@@ -137,10 +141,12 @@ run(const struct causes *c, const char *const *options, const char *dump, struct
         execv(c->replay, (char **)(uintptr_t)args);
         _exit(127);
     }
+    running = pid;
     close(to[1]);
     if (pid > 0)
         take(to[0], out, progress);
     close(to[0]);
+    running = 0;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     cw_buf_append(out, "", 1);
@@ -287,10 +293,12 @@ causes_explain(struct causes *c, struct cwd_results *r, unsigned seconds)
     unsigned worst = 1;
     size_t count, done = 0;
     struct task *t = tasks(c, r, &count);
-    struct sigaction act = { .sa_handler = interrupt }, old;
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction act = { .sa_handler = interrupt }, old[sizeof ends / sizeof *ends];
     int64_t end = seconds ? cw_progress_now() + seconds * SECOND : 0;
     struct cw_progress progress = { .what = "launches explained", .all = count, .limit = seconds * SECOND };
-    sigaction(SIGINT, &act, &old);
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
+        sigaction(ends[i], &act, &old[i]);
     for (; t && done < count && !interrupted && (!end || cw_progress_now() < end); done++) {
         unsigned left = end ? (unsigned)((end - cw_progress_now()) / SECOND) + 1 : 0;
         cw_progress_step(&progress, done, CW_NO_COUNT);
@@ -298,7 +306,8 @@ causes_explain(struct causes *c, struct cwd_results *r, unsigned seconds)
         worst = status == 3 || (status == 2 && worst != 3) ? status : worst;
     }
     cw_progress_clear(&progress);
-    sigaction(SIGINT, &old, NULL);
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
+        sigaction(ends[i], &old[i], NULL);
     say_left(count - done, seconds);
     free(t);
     return (int)worst;

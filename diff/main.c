@@ -307,6 +307,34 @@ environment(const struct diff *d)
     return ok;
 }
 
+/* ---- signals ----------------------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t ended;     /* by a signal; what has been compared is reported */
+static volatile pid_t program_pid, helper_pid;
+
+/* A signal that ends this process ends the program, and what compares: neither is to go on alone. */
+static void
+pass_on(int signal)
+{
+    ended = 1;
+    if (program_pid > 0)
+        kill(program_pid, signal);
+    if (helper_pid > 0)
+        kill(helper_pid, signal);
+}
+
+static void
+catch_ends(void)
+{
+    static const int ends[] = { SIGTERM, SIGHUP };
+    struct sigaction a, pass = { .sa_handler = pass_on };
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!sigaction(ends[i], NULL, &a) && a.sa_handler != SIG_IGN)
+            sigaction(ends[i], &pass, NULL);
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------------------- */
+
 /* False after a message. */
 static bool
 start_program(struct diff *d)
@@ -328,6 +356,9 @@ start_program(struct diff *d)
             _exit(126);
         _exit(127);
     }
+    program_pid = d->app;
+    if (ended && d->app > 0)
+        kill(d->app, SIGTERM);
     close(failed[1]);
     if (d->app < 0)
         error = errno;
@@ -335,8 +366,9 @@ start_program(struct diff *d)
         error = 0;
     close(failed[0]);
     if (error) {
-        if (d->app > 0)
-            waitpid(d->app, NULL, 0);
+        program_pid = 0;
+        while (d->app > 0 && waitpid(d->app, NULL, 0) < 0 && errno == EINTR)
+            ;
         say("cannot run %s: %s", d->command[0], strerror(error));
         return false;
     }
@@ -345,30 +377,39 @@ start_program(struct diff *d)
 
 /* ---- comparing -------------------------------------------------------------------------------------------------------------- */
 
-/* Keep the dump of a launch that differs, compressed. Its name, malloc'd, or NULL after a message. */
+struct kept {
+    const struct diff *d;
+    const char *kernel;
+    unsigned launch, again;
+    char path[PATH_MAX];
+};
+
+static void
+next_path(void *user, char *path)
+{
+    struct kept *k = user;
+    cwd_name(path, k->d->output, k->launch, k->kernel, k->again++);
+    strcpy(k->path, path);
+}
+
+/* Keep the dump of a launch that differs, compressed, beside those that other processes of the program, and other runs, have kept. Its name, malloc'd, or NULL after
+ * a message. */
 static char *
 keep(struct diff *d, const char *path, unsigned launch, const char *kernel)
 {
-    char name[PATH_MAX], plain[100];
+    struct kept k = { .d = d, .kernel = kernel, .launch = launch };
     struct cwd_dump dump;
     struct cwd_error e = { "" };
-    size_t n = 0;
     if (d->output_failed)
         return NULL;
-    for (; kernel[n] && n + 1 < sizeof plain; n++) {
-        char c = kernel[n];
-        plain[n] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
-    }
-    plain[n] = 0;
     if (cw_mkdirs(d->output, 0700) != CW_OK) {
         say("cannot make the folder %s: %s; dumps are not kept", d->output, strerror(errno));
         d->output_failed = true;
         return NULL;
     }
-    snprintf(name, sizeof name, "%s/%04u-%s" CWD_SUFFIX, d->output, launch, plain);
     cw_result r = cwd_read(path, 0, 0, &dump, &e);
     if (r == CW_OK) {
-        r = cwd_write(&dump, name, 0, &e);
+        r = cwd_write_new(&dump, d->output, next_path, &k, &e);
         cwd_finish(&dump);
     }
     if (r != CW_OK) {
@@ -376,7 +417,7 @@ keep(struct diff *d, const char *path, unsigned launch, const char *kernel)
         d->output_failed = true;
         return NULL;
     }
-    return strdup(name);
+    return strdup(k.path);
 }
 
 /* The first of a kernel is told at once, the others in the table. */
@@ -436,7 +477,16 @@ compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
     struct cw_buf lines;
     cw_buf_init(&lines);
     cw_progress_step(&d->progress, d->launches, d->differ);
-    int status = subject_run(&d->subject, path, &lines);
+    int status = 2;
+    if (subject_start(&d->subject, &lines)) {
+        helper_pid = d->subject.pid;
+        status = subject_run(&d->subject, path, &lines);
+        helper_pid = 0;
+    }
+    if (ended && status == 2) {
+        cw_buf_finish(&lines);
+        return;
+    }
     struct cwd_launch *l = cwd_results_add(&d->results, kernel, launch, NULL, status, lines.failed ? NULL : lines.data);
     d->launches++;
     d->differ += status != 0;
@@ -515,9 +565,11 @@ run(struct diff *d)
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, &open);
     for (bool running = true;;) {
-        pid_t ended = running ? waitpid(d->app, &d->app_status, WNOHANG) : 0;
-        if (ended == d->app)
+        pid_t gone = running ? waitpid(d->app, &d->app_status, WNOHANG) : 0;
+        if (gone == d->app) {
             running = false;
+            program_pid = 0;
+        }
         const struct timespec now = { 0 };
         int n = ppoll(&p, 1, running ? NULL : &now, &open);
         if (n > 0)
@@ -627,8 +679,10 @@ locate(const struct diff *d)
         execl(d->subject.replay, d->subject.replay, "--trust", "--locate", "--on", d->subject.device, "--against", d->reference, "--ulp", ulp, "--", d->first, (char *)NULL);
         _exit(127);
     }
+    helper_pid = pid;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    helper_pid = 0;
     if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 2)
         say("cudaway-replay --locate failed");
     else if (!WEXITSTATUS(status))
@@ -640,13 +694,13 @@ static int
 finish(struct diff *d)
 {
     int cause = DIFFERENT;
-    if (d->locate && d->first)
+    if (d->locate && d->first && !ended)
         locate(d);
     d->causes.replay = d->subject.replay;
     d->causes.device = d->subject.device;
-    if (d->explain)
+    if (d->explain && !ended)
         cause = causes_explain(&d->causes, &d->results, d->explain_seconds);
-    if (d->html)
+    if (d->html && !ended)
         causes_pictures(&d->causes, &d->results, d->subject.tolerance, d->subject.bounds);
     int status = summary(d);
     if (status == DIFFERENT)
@@ -750,6 +804,7 @@ main(int argc, char **argv)
     signal(SIGQUIT, SIG_IGN);
     struct sigaction child = { .sa_handler = child_ended };
     sigaction(SIGCHLD, &child, NULL);
+    catch_ends();
     int status = TROUBLE;
     bool ran = false;
     struct cw_buf why;
@@ -760,7 +815,7 @@ main(int argc, char **argv)
             say("the subject %s cannot be used: %.*s; name another with --subject (`cudaway info` lists the devices)", d.subject.device, eol ? (int)(eol - why.data) : 0, why.data ? why.data : "");
         } else {
             say_devices(&d);
-            if ((ran = start_program(&d)))
+            if (!ended && (ran = start_program(&d)))
                 run(&d);
         }
     }

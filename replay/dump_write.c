@@ -243,11 +243,28 @@ cwd_write(const struct cwd_dump *d, const char *path, unsigned flags, struct cwd
     return write_dump(d, path, NULL, NULL, flags, e);
 }
 
+void
+cwd_name(char *path, const char *folder, unsigned number, const char *kernel, unsigned again)
+{
+    char plain[100], suffix[16] = "";
+    size_t n = 0;
+    for (; kernel[n] && n + 1 < sizeof plain; n++) {
+        char c = kernel[n];
+        plain[n] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+    }
+    plain[n] = 0;
+    if (again)
+        snprintf(suffix, sizeof suffix, "-%u", again);
+    (void)snprintf(path, PATH_MAX, "%s/%04u-%s%s" CWD_SUFFIX, folder, number, plain, suffix);
+}
+
 cw_result
 cwd_write_new(const struct cwd_dump *d, const char *folder, cwd_next_path *next, void *user, struct cwd_error *e)
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/" CWD_SUFFIX, folder) >= (int)sizeof path)
-        return cwd_fail(e, CW_ERR_LIMIT, "cannot write into %s: its name is too long", folder);
+    if (strlen(folder) + CWD_LONGEST_NAME >= sizeof path)
+        return cwd_fail(e, CW_ERR_LIMIT, "cannot write into %.200s...: its name has %zu bytes, at most %zu leave room for names of dumps", folder, strlen(folder),
+                        sizeof path - CWD_LONGEST_NAME - 1);
+    (void)snprintf(path, sizeof path, "%s/" CWD_SUFFIX, folder);
     return write_dump(d, path, next, user, 0, e);
 }

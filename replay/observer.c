@@ -18,8 +18,6 @@
 #include <unistd.h>
 
 #define MAX_REPORTS 20u
-/* Of a dump in the folder, and of what it is called until it is whole. */
-#define LONGEST_NAME 160u
 
 static const char *folder;
 static regex_t pattern;
@@ -61,8 +59,8 @@ prepare(const struct cw_cuda_table *next)
     }
     char *absolute = realpath(folder, NULL);    /* the program may change its folder */
     folder = absolute ? absolute : folder;
-    if (strlen(folder) + LONGEST_NAME >= PATH_MAX) {
-        cw_error("kernels are not dumped: the name of the folder has %zu bytes, at most %u leave room for names of dumps", strlen(folder), PATH_MAX - LONGEST_NAME - 1);
+    if (strlen(folder) + CWD_LONGEST_NAME >= PATH_MAX) {
+        cw_error("kernels are not dumped: the name of the folder has %zu bytes, at most %u leave room for names of dumps", strlen(folder), PATH_MAX - CWD_LONGEST_NAME - 1);
         return false;
     }
     limit = cw_env_u64(CW_ENV_DUMP_LIMIT, 100, 1, UINT32_MAX);
@@ -154,20 +152,11 @@ before_launch(const struct cw_launch *l, void **scratch)
     *scratch = p;
 }
 
-/* FOLDER/0001-kernel.cwdump: a number that another process or an earlier run has used is skipped. */
+/* A number that another process or an earlier run has used is skipped. */
 static void
 next_path(void *user, char *path)
 {
-    const char *kernel = user;
-    char name[100];
-    size_t n = 0;
-    for (; kernel[n] && n + 1 < sizeof name; n++) {
-        char c = kernel[n];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-        name[n] = plain ? c : '_';
-    }
-    name[n] = 0;
-    (void)snprintf(path, PATH_MAX, "%s/%04u-%s" CWD_SUFFIX, folder, atomic_fetch_add(&number, 1) + 1, name);
+    cwd_name(path, folder, atomic_fetch_add(&number, 1) + 1, user, 0);
 }
 
 static void

@@ -149,6 +149,12 @@ differ)
     grep -q "3 launches compared, 1 differ" "$dir/err" || fail "$(cat "$dir/err")"
     [ "$(ls kept)" = 0002-clock.cwdump ] || fail "kept: $(ls kept)"
     expect 1 "parameter out" "$REPLAY" --check kept/0002-clock.cwdump
+    # What another process of the program, and another run, kept stays.
+    expect 1 "kept as kept/0002-clock-1.cwdump" "$DIFF" $host --no-explain -o kept -- "$APP" add clock add
+    expect 1 "2 launches compared, 2 differ" "$DIFF" $host --no-explain -o both -- sh -c "'$APP' clock & '$APP' clock & wait"
+    [ "$(ls both | tr '\n' ' ')" = "0001-clock-1.cwdump 0001-clock.cwdump " ] || fail "kept of two processes: $(ls both)"
+    long=$(printf '%0250d/' {1..16})
+    expect 1 "bytes, at most 3935 leave room for names of dumps" "$DIFF" $host --no-explain -o "$long" -- "$APP" clock
     ;;
 program)
     # Its own failure is told, its output is its own.
@@ -159,6 +165,17 @@ program)
     grep -qx hello "$dir/out" || fail "standard output: $(cat "$dir/out")"
     # Processes that it starts are compared too.
     expect 0 "2 launches compared, 0 differ" "$DIFF" $host sh -c "'$APP' add & '$APP' vars & wait"
+    # A signal to cudaway-diff reaches the program, and what was compared is told.
+    for sig in TERM HUP; do
+        rm -f ready ended
+        "$DIFF" $host sh -c "'$APP' add; echo ready; exec sleep 100" >ready 2>ended &
+        tool=$!
+        for _ in {1..600}; do [ -s ready ] && break; sleep 0.1; done
+        kill -$sig $tool
+        wait $tool
+        [ $? = 2 ] || fail "the status behind SIG$sig"
+        grep -qF "the program was ended by signal" ended && grep -qF "1 launches compared, 0 differ" ended || fail "SIG$sig: $(cat ended)"
+    done
     ;;
 errors)
     expect 2 "cannot run $dir/none" "$DIFF" $host "$dir/none"
