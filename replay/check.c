@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <limits.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,26 +18,56 @@
 enum { NOTHING = 0, FOUND = 1, TROUBLE = 2 };
 #define LOG (512ull << 20)              /* at most */
 
-bool
-check_found(struct check *c, enum cwc_what kind, unsigned what, uint32_t a, uint32_t b)
+static int
+order_of(uint64_t a, uint64_t b)
 {
-    for (uint32_t i = 0; i < c->nfindings; i++) {
-        struct finding *f = &c->findings[i];
-        if (f->kind == kind && f->what == what && f->id[0] == a && f->id[1] == b) {
-            f->count++;
-            return false;
-        }
+    return (a > b) - (a < b);
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+    bool turn_x = x->act[1].id < x->act[0].id, turn_y = y->act[1].id < y->act[0].id;
+    int r = order_of(x->kind, y->kind);
+    r = r ? r : order_of(x->act[turn_x].id, y->act[turn_y].id);
+    r = r ? r : order_of(x->act[!turn_x].id, y->act[!turn_y].id);
+    return r ? r : order_of(x->what, y->what);
+}
+
+static int
+by_thread(const struct finding *x, const struct finding *y)
+{
+    int r = 0;
+    for (unsigned i = 0; i < 2 && !r; i++) {
+        const struct who *a = &x->act[i].who, *b = &y->act[i].who;
+        r = order_of(a->block, b->block);
+        r = r ? r : order_of(a->thread, b->thread);
     }
-    struct finding *more = realloc(c->findings, (c->nfindings + (size_t)1) * sizeof *more);
-    if (!more) {
+    return r;
+}
+
+void
+check_found(struct check *c, const struct finding *f)
+{
+    void *known = tfind(f, &c->findings, by_place);
+    if (known) {
+        struct finding *k = *(struct finding **)known;
+        uint64_t count = k->count + 1;
+        if (by_thread(f, k) < 0)
+            *k = *f;
+        k->count = count;
+        return;
+    }
+    struct finding *k = malloc(sizeof *k);
+    if (!k || (*k = *f, !tsearch(k, &c->findings, by_place))) {
+        free(k);
         c->failed = true;
-        return false;
+        return;
     }
-    c->findings = more;
-    more[c->nfindings++] = (struct finding){ kind, what, { a, b }, 1 };
-    c->report->kinds |= kind;
+    k->count = 1;
+    c->report->kinds |= k->kind;
     c->report->found++;
-    return true;
 }
 
 void
@@ -140,23 +171,92 @@ run(struct check *c, uint64_t *made, uint64_t *kept, struct cwd_error *e)
     return r;
 }
 
+/* Does the record order what different blocks do? */
+static bool
+between_blocks(const struct record *r)
+{
+    switch (r->what) {
+    case CWI_MODIFY: case CWI_SYNC_READ: case CWI_SYNC_WRITE: case CWI_ACQUIRE:
+        return r->where == CWI_GLOBAL;
+    case CWI_ARRIVE: case CWI_PASS:
+        return r->value == CWI_GRID;
+    default:
+        return false;
+    }
+}
+
+/* The records' numbers, one block's after the other's: the order in time of blocks that nothing orders is chance, and a report must not be. NULL: as they are, since
+ * something does, or for lack of memory. */
+static uint32_t *
+by_block(const struct check *c, uint64_t kept)
+{
+    const uint32_t *g = c->side->dump.grid;
+    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], *next = kept < UINT32_MAX ? calloc(blocks + 1, sizeof *next) : NULL;
+    uint32_t *order = next ? malloc((kept + 1) * sizeof *order) : NULL;
+    bool ok = order;
+    struct record r;
+    for (uint64_t i = 0; ok && i < kept; i++) {
+        ok = read_record(c, i, &r) && r.who.block < blocks && !between_blocks(&r);
+        next[ok ? r.who.block + 1 : 0]++;
+    }
+    for (uint64_t i = 0; ok && i < blocks; i++)
+        next[i + 1] += next[i];
+    for (uint64_t i = 0; ok && i < kept; i++) {
+        (void)read_record(c, i, &r);
+        order[next[r.who.block]++] = (uint32_t)i;
+    }
+    free(next);
+    if (!ok) {
+        free(order);
+        return NULL;
+    }
+    return order;
+}
+
+static void
+describe(const void *node, VISIT visit, void *user)
+{
+    const struct finding *f = *(struct finding *const *)node;
+    if (visit == postorder || visit == leaf)
+        (f->kind == CWC_SYNC ? sync_say : memory_say)(user, f);
+}
+
+static void
+note_count(const void *node, VISIT visit, void *user)
+{
+    const struct finding *f = *(struct finding *const *)node;
+    struct check *c = user;
+    char place[700];
+    if ((visit != postorder && visit != leaf) || f->count < 2)
+        return;
+    check_place(c, f->act[0].id, place, sizeof place);
+    cw_buf_printf(&c->report->notes, "%" PRIu64 " times what is said of %s\n", f->count, place);
+}
+
 static cw_result
 look(struct check *c, uint64_t made, uint64_t kept, struct cwd_error *e)
 {
     c->truncated = kept < made;
     if (c->truncated)
         cw_buf_printf(&c->report->notes, "only the first %" PRIu64 " of %" PRIu64 " records fit and were looked at\n", kept, made);
-    bool ok = memory_open(c) && sync_open(c);
-    for (uint64_t i = 0; ok && i < kept && !c->failed; i++) {
+    bool ok = memory_open(c) && sync_open(c), sense = true;
+    uint32_t *order = ok && !(c->what & CWC_MEETINGS) ? by_block(c, kept) : NULL;
+    for (uint64_t i = 0; ok && i < kept && !c->failed && sense; i++) {
         struct record r;
-        if (!read_record(c, i, &r))
-            return cwd_fail(e, CW_ERR_INTERNAL, "%s: a record that makes no sense", c->side->label);
-        memory_record(c, &r);
-        sync_record(c, &r);
+        sense = read_record(c, order ? order[i] : i, &r);
+        r.order = i + 1;
+        if (sense) {
+            memory_record(c, &r);
+            sync_record(c, &r);
+        }
     }
+    free(order);
+    if (!sense)
+        return cwd_fail(e, CW_ERR_INTERNAL, "%s: a record that makes no sense", c->side->label);
     if (ok && !c->failed) {
         sync_finish(c);
         memory_finish(c);
+        twalk_r(c->findings, describe, c);
     }
     return ok && !c->failed ? CW_OK : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
 }
@@ -175,15 +275,10 @@ cwc_run(struct cwl_side *s, unsigned what, struct cwc_report *report, struct cwd
     cw_result r = run(&c, &made, &kept, e);
     if (r == CW_OK)
         r = look(&c, made, kept, e);
-    for (uint32_t i = 0; i < c.nfindings; i++)
-        if (c.findings[i].count > 1) {
-            char place[700];
-            check_place(&c, c.findings[i].id[0], place, sizeof place);
-            cw_buf_printf(&report->notes, "%" PRIu64 " times what is said of %s\n", c.findings[i].count, place);
-        }
+    twalk_r(c.findings, note_count, &c);
     memory_close(&c);
     sync_close(&c);
-    free(c.findings);
+    tdestroy(c.findings, free);
     return r;
 }
 

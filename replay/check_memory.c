@@ -57,7 +57,6 @@ struct memory {
     uint64_t nobjects, object_room;
     unsigned grain;
     bool hidden;                        /* instructions write shared memory without records */
-    struct record *wrong;               /* two an instruction, out of bounds and misaligned: that of the first thread; order is 0 where there is none */
 };
 
 enum { OUTSIDE, MISALIGNED, RACE, UNINITIALISED, REGISTER };
@@ -351,26 +350,31 @@ memory_text(const struct check *c, const struct record *r, char *out, size_t siz
 }
 
 static void
-say_access(struct check *c, const struct record *r, const char *text)
+found(struct check *c, enum cwc_what kind, unsigned what, const struct record *r)
 {
-    char who[128], place[700], memory[800];
-    check_who(c, r->who, who, sizeof who);
-    check_place(c, r->id, place, sizeof place);
-    memory_text(c, r, memory, sizeof memory);
-    check_say(c, "%s: %u bytes are %s at %s\n  by %s at %s", text, r->bytes, verb(r->what), memory, who, place);
+    check_found(c, &(struct finding){ .kind = kind, .what = what, .act = { { r->who, r->id, r->what } }, .record = *r });
 }
 
-static void
-say_race(struct check *c, const struct last *a, const struct record *r)
+void
+memory_say(struct check *c, const struct finding *f)
 {
+    static const char *const texts[] = { [OUTSIDE] = "out of bounds", [MISALIGNED] = "misaligned", [UNINITIALISED] = "uninitialised read" };
     char who[2][128], place[2][700], memory[800];
-    check_who(c, (struct who){ a->block, a->thread }, who[0], sizeof who[0]);
-    check_place(c, a->id, place[0], sizeof place[0]);
-    check_who(c, r->who, who[1], sizeof who[1]);
-    check_place(c, r->id, place[1], sizeof place[1]);
-    memory_text(c, r, memory, sizeof memory);
-    check_say(c, "race: %s is\n  %s by %s at %s\n  and %s by %s at %s\n  and nothing orders the two", memory, verb(a->what), who[0], place[0],
-              verb(r->what), who[1], place[1]);
+    unsigned acts = f->what == RACE ? 2 : 1;
+    for (unsigned i = 0; i < acts; i++) {
+        check_who(c, f->act[i].who, who[i], sizeof who[i]);
+        check_place(c, f->act[i].id, place[i], sizeof place[i]);
+    }
+    if (f->what == REGISTER) {
+        check_say(c, "uninitialised register: nothing was written to one that is read\n  by %s at %s", who[0], place[0]);
+        return;
+    }
+    memory_text(c, &f->record, memory, sizeof memory);
+    if (f->what == RACE)
+        check_say(c, "race: %s is\n  %s by %s at %s\n  and %s by %s at %s\n  and nothing orders the two", memory, verb(f->act[0].what), who[0], place[0],
+                  verb(f->act[1].what), who[1], place[1]);
+    else
+        check_say(c, "%s: %u bytes are %s at %s\n  by %s at %s", texts[f->what], f->record.bytes, verb(f->act[0].what), memory, who[0], place[0]);
 }
 
 /* ---- accesses ---------------------------------------------------------------------------------------------------------------- */
@@ -385,8 +389,13 @@ race_with(struct check *c, const struct last *a, const struct record *r, const s
         return;                         /* in global memory peeking at what others change atomically is common */
     if (a->what == CWI_WRITE && r->what == CWI_WRITE && a->value == r->value)
         return;
-    if (check_found(c, CWC_RACES, RACE, a->id < r->id ? a->id : r->id, a->id < r->id ? r->id : a->id))
-        say_race(c, a, r);
+    struct finding f = { .kind = CWC_RACES, .what = RACE, .act = { { { a->block, a->thread }, a->id, a->what }, { r->who, r->id, r->what } }, .record = *r };
+    if (a->block > r->who.block) {      /* which block comes first is chance */
+        struct act first = f.act[0];
+        f.act[0] = f.act[1];
+        f.act[1] = first;
+    }
+    check_found(c, &f);
 }
 
 static void
@@ -446,17 +455,8 @@ access_memory(struct check *c, const struct record *r)
         x->written = x->written || r->what == CWI_SYNC_WRITE;
     }
     bool reads = r->what == CWI_READ || r->what == CWI_SYNC_READ || r->what == CWI_MODIFY;
-    if (!written && reads && (r->where == CWI_LOCAL || (r->where == CWI_SHARED_MEMORY && !m->hidden)) && c->what & CWC_UNINITIALISED &&
-        check_found(c, CWC_UNINITIALISED, UNINITIALISED, r->id, 0))
-        say_access(c, r, "uninitialised read");
-}
-
-/* Which block's record comes first is chance where blocks run at the same time; a report must not be. */
-static void
-keep_wrong(struct record *kept, const struct record *r)
-{
-    if (!kept->order || r->who.block < kept->who.block || (r->who.block == kept->who.block && r->who.thread < kept->who.thread))
-        *kept = *r;
+    if (!written && reads && (r->where == CWI_LOCAL || (r->where == CWI_SHARED_MEMORY && !m->hidden)) && c->what & CWC_UNINITIALISED)
+        found(c, CWC_UNINITIALISED, UNINITIALISED, r);
 }
 
 void
@@ -468,10 +468,8 @@ memory_record(struct check *c, const struct record *r)
         return;
     }
     if (access && (r->outside || r->misaligned)) {
-        if (c->what & CWC_MEMORY) {
-            check_found(c, CWC_MEMORY, r->outside ? OUTSIDE : MISALIGNED, r->id, 0);
-            keep_wrong(&c->memory->wrong[2 * (size_t)r->id + !r->outside], r);
-        }
+        if (c->what & CWC_MEMORY)
+            found(c, CWC_MEMORY, r->outside ? OUTSIDE : MISALIGNED, r);
         return;
     }
     if (!(c->what & (CWC_RACES | CWC_UNINITIALISED | CWC_MEETINGS)))
@@ -510,12 +508,8 @@ memory_record(struct check *c, const struct record *r)
         acquire(c, r, r->who.block, UINT64_MAX / 2 + (r->value ? 1024 : r->who.thread / 32));
         return;
     case CWI_UNWRITTEN:
-        if (c->what & CWC_UNINITIALISED && check_found(c, CWC_UNINITIALISED, REGISTER, r->id, 0)) {
-            char who[128], place[700];
-            check_who(c, r->who, who, sizeof who);
-            check_place(c, r->id, place, sizeof place);
-            check_say(c, "uninitialised register: nothing was written to one that is read\n  by %s at %s", who, place);
-        }
+        if (c->what & CWC_UNINITIALISED)
+            found(c, CWC_UNINITIALISED, REGISTER, r);
         return;
     case CWI_MEMBER: case CWI_GONE:
         return;
@@ -546,7 +540,6 @@ memory_open(struct check *c)
         return false;
     m->blocks = (uint64_t)g[0] * g[1] * g[2];
     m->block = calloc(m->blocks, sizeof *m->block);
-    m->wrong = calloc(c->side->program.ninsts + (size_t)1, 2 * sizeof *m->wrong);
     m->grain = grain_of(&c->side->program);
     if (c->what & CWC_MEETINGS) {
         c->report->meets = calloc(c->side->program.ninsts + (size_t)1, 1);
@@ -558,16 +551,12 @@ memory_open(struct check *c)
     }
     if (m->hidden && c->what & CWC_UNINITIALISED)
         cw_buf_puts(&c->report->notes, "instructions write shared memory without a record: reads of uninitialised shared memory were not looked for\n");
-    return m->block && m->wrong;
+    return m->block;
 }
 
 void
 memory_finish(struct check *c)
 {
-    const struct record *wrong = c->memory->wrong;
-    for (uint64_t i = 0; i < 2 * (uint64_t)c->side->program.ninsts; i++)
-        if (wrong[i].order)
-            say_access(c, &wrong[i], i % 2 ? "misaligned" : "out of bounds");
     if (c->what & CWC_MEETINGS && !c->truncated)
         report_last(c);
 }
@@ -583,7 +572,6 @@ memory_close(struct check *c)
     for (uint64_t i = 0; m->block && i < m->blocks; i++)
         free(m->block[i].threads);
     free(m->block);
-    free(m->wrong);
     free(m->cells);
     free(m->objects);
     free(m);

@@ -22,11 +22,19 @@ struct record {
     uint64_t order;                     /* from 1 */
 };
 
+/* What a thread did at a place in the text. */
+struct act {
+    struct who who;
+    uint32_t id;
+    enum cwi_access what;
+};
+
 /* What was found at a place in the text, or at two. */
 struct finding {
     enum cwc_what kind;
     unsigned what;                      /* of its checker */
-    uint32_t id[2];
+    struct act act[2];                  /* the second: a race's, or a barrier's */
+    struct record record;               /* of the memory, or the mask */
     uint64_t count;
 };
 
@@ -34,16 +42,16 @@ struct check {
     struct cwl_side *side;
     unsigned what;
     struct cwc_report *report;
-    struct finding *findings;
-    uint32_t nfindings;
+    void *findings;                     /* tsearch's tree of struct finding, in the order of the text */
     uint64_t threads;                   /* of a block */
     bool truncated, failed;
     struct memory *memory;
     struct sync *sync;
 };
 
-/* Count a finding; true: it is the first at this place, and has to be described. */
-bool check_found(struct check *c, enum cwc_what kind, unsigned what, uint32_t a, uint32_t b);
+/* Count a finding. Of those at the same place that of the first block's first thread is described: which record comes first is chance where blocks run at the
+ * same time, and a report must not be. */
+void check_found(struct check *c, const struct finding *f);
 void check_who(const struct check *c, struct who w, char *out, size_t size);
 void check_place(const struct check *c, uint32_t id, char *out, size_t size);
 void check_say(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -54,11 +62,13 @@ bool screen_launch(struct check *c, bool bounds);
 bool memory_open(struct check *c);
 void memory_record(struct check *c, const struct record *r);
 void memory_finish(struct check *c);    /* after the last record */
+void memory_say(struct check *c, const struct finding *f);      /* of the kinds that are not CWC_SYNC */
 void memory_close(struct check *c);
 
 bool sync_open(struct check *c);
 void sync_record(struct check *c, const struct record *r);
 void sync_finish(struct check *c);      /* after the last record */
+void sync_say(struct check *c, const struct finding *f);
 void sync_close(struct check *c);
 
 #endif

@@ -127,13 +127,9 @@ came(struct check *c, const struct record *r, uint64_t key, bool aligned)
         x->id = r->id;
         x->first = lane;
         x->aligned = aligned;
-    } else if (x->id != r->id && aligned && x->aligned && check_found(c, CWC_SYNC, DIVERGENT, x->id < r->id ? x->id : r->id, x->id < r->id ? r->id : x->id)) {
-        char who[2][128], place[2][700];
-        check_who(c, (struct who){ r->who.block, r->who.thread / 32 * 32 + x->first }, who[0], sizeof who[0]);
-        check_place(c, x->id, place[0], sizeof place[0]);
-        check_who(c, r->who, who[1], sizeof who[1]);
-        check_place(c, r->id, place[1], sizeof place[1]);
-        check_say(c, "divergent barrier: threads of one warp wait at different barriers\n  %s at %s\n  %s at %s", who[0], place[0], who[1], place[1]);
+    } else if (x->id != r->id && aligned && x->aligned) {
+        const struct who first = { r->who.block, r->who.thread / 32 * 32 + x->first };
+        check_found(c, &(struct finding){ .kind = CWC_SYNC, .what = DIVERGENT, .act = { { first, x->id, r->what }, { r->who, r->id, r->what } } });
     }
     x->lanes |= 1u << lane;
 }
@@ -153,12 +149,7 @@ sync_record(struct check *c, const struct record *r)
     } else if (r->what == CWI_MEMBER) {
         uint32_t mask = (uint32_t)r->value;
         if (!(mask >> r->who.thread % 32 & 1)) {
-            char who[128], place[700];
-            if (!check_found(c, CWC_SYNC, NOT_A_MEMBER, r->id, 0))
-                return;
-            check_who(c, r->who, who, sizeof who);
-            check_place(c, r->id, place, sizeof place);
-            check_say(c, "wrong member mask: 0x%08x does not name the thread's own lane, %u\n  %s at %s", mask, r->who.thread % 32, who, place);
+            check_found(c, &(struct finding){ .kind = CWC_SYNC, .what = NOT_A_MEMBER, .act = { { r->who, r->id, r->what } }, .record = *r });
             return;
         }
         came(c, r, mask, false);
@@ -179,49 +170,51 @@ absent(const struct check *c, const struct round *x)
     return lanes;
 }
 
-static int
-by_order(const void *a, const void *b)
+void
+sync_say(struct check *c, const struct finding *f)
 {
-    const struct round *x = a, *y = b;
-    return (x->order > y->order) - (x->order < y->order);
+    char who[2][128], place[2][700];
+    uint32_t mask = (uint32_t)f->record.value;
+    for (unsigned i = 0; i < 2; i++) {
+        check_who(c, f->act[i].who, who[i], sizeof who[i]);
+        check_place(c, f->act[i].id, place[i], sizeof place[i]);
+    }
+    switch (f->what) {
+    case DIVERGENT:
+        check_say(c, "divergent barrier: threads of one warp wait at different barriers\n  %s at %s\n  %s at %s", who[0], place[0], who[1], place[1]);
+        return;
+    case NOT_A_MEMBER:
+        check_say(c, "wrong member mask: 0x%08x does not name the thread's own lane, %u\n  %s at %s", mask, f->act[0].who.thread % 32, who[0], place[0]);
+        return;
+    case BLOCK:
+        check_say(c, "divergent barrier: %s waits at %s\n  and %s goes on without it", who[0], place[0], who[1]);
+        return;
+    case MISSING:
+        check_say(c, "wrong member mask: 0x%08x at %s\n  of %s names lane %u, %s, which does not take part", mask, place[0], who[0], f->act[1].who.thread % 32, who[1]);
+        return;
+    }
 }
 
 static void
-say_absent(struct check *c, const struct round *x, uint32_t lanes)
+found_absent(struct check *c, const struct round *x, uint32_t lanes)
 {
-    char who[2][128], place[700];
-    uint32_t first = (uint32_t)(x->warp % warps_of(c) * 32), missing = 0;
     uint64_t block = x->warp / warps_of(c);
-    while (!(lanes >> missing & 1))
-        missing++;
-    bool barrier = x->key == UINT64_MAX;
-    if (!check_found(c, CWC_SYNC, barrier ? BLOCK : MISSING, x->id, 0))
-        return;
-    check_who(c, (struct who){ block, first + x->first }, who[0], sizeof who[0]);
-    check_who(c, (struct who){ block, first + missing }, who[1], sizeof who[1]);
-    check_place(c, x->id, place, sizeof place);
-    if (barrier)
-        check_say(c, "divergent barrier: %s waits at %s\n  and %s goes on without it", who[0], place, who[1]);
-    else
-        check_say(c, "wrong member mask: 0x%08x at %s\n  of %s names lane %u, %s, which does not take part", (uint32_t)x->key, place, who[0], missing, who[1]);
+    uint32_t first = (uint32_t)(x->warp % warps_of(c) * 32), missing = (uint32_t)__builtin_ctz(lanes);
+    check_found(c, &(struct finding){ .kind = CWC_SYNC, .what = x->key == UINT64_MAX ? BLOCK : MISSING,
+                                      .act = { { { block, first + x->first }, x->id }, { { block, first + missing }, x->id } }, .record.value = x->key });
 }
 
 void
 sync_finish(struct check *c)
 {
     struct sync *s = c->sync;
-    uint64_t n = 0;
     if (!(c->what & CWC_SYNC) || c->truncated)
         return;
-    for (uint64_t i = 0; i < s->room; i++)
-        if (s->rounds[i].lanes)
-            s->rounds[n++] = s->rounds[i];
-    if (n)      /* else there may be no list */
-        qsort(s->rounds, n, sizeof *s->rounds, by_order);
-    for (uint64_t i = 0; i < n; i++) {
-        uint32_t lanes = absent(c, &s->rounds[i]);
-        if (lanes && (s->rounds[i].key != UINT64_MAX || s->rounds[i].aligned))
-            say_absent(c, &s->rounds[i], lanes);
+    for (uint64_t i = 0; i < s->room; i++) {
+        const struct round *x = &s->rounds[i];
+        uint32_t lanes = x->lanes ? absent(c, x) : 0;
+        if (lanes && (x->key != UINT64_MAX || x->aligned))
+            found_absent(c, x, lanes);
     }
 }
 
