@@ -738,6 +738,17 @@ damage)
     head -c 3000 /dev/urandom | dd of=noise/${stream#r/} bs=1 seek=$((size / 2)) conv=notrunc status=none
     "$TRACE" show noise >out 2>err
     [ $? -le 1 ] || fail "noise in a stream"
+    # Bytes too many: sequences of 2^30 elements and more, which are not made, and errors behind which babeltrace aborts when it is called on.
+    want 0 record -q -o few -- "$APP" fixture
+    few=$(ls -S few/trace/ust/pid/*/calls_? | head -1)
+    for at in $(seq 301 80 2400); do
+        rm -rf more
+        cp -r few more
+        { head -c "$at" "$few"; head -c 136 "$few"; tail -c +$((at + 1)) "$few"; } >more/${few#few/}
+        timeout 30 "$TRACE" show more >out 2>err
+        [ $? -le 1 ] || fail "136 bytes at $at: $(cat err)"
+        grep -v '^cudaway-trace: ' err && fail "babeltrace's own words, with 136 bytes at $at"
+    done
     # Metadata cut and garbled.
     cp -r r meta
     m=$(echo meta/trace/ust/pid/*/metadata)
