@@ -18,37 +18,49 @@ struct cwd_span {
     bool host;                  /* the processor may write there */
 };
 
+/* How many spans begin at the address or below; they are sorted, and do not overlap. */
+static uint32_t
+spans_up_to(const struct cwd_session *s, uint64_t address)
+{
+    uint32_t low = 0, high = s->nspans;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (s->spans[mid].address <= address)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 static bool
 add_span(struct cwd_session *s, uint64_t address, uint64_t size, bool host)
 {
-    struct cwd_span *p = realloc(s->spans, (s->nspans + 1) * sizeof *p);
-    if (!p)
-        return false;
-    s->spans = p;
-    uint32_t i = s->nspans++;
-    for (; i && p[i - 1].address > address; i--)
-        p[i] = p[i - 1];
-    p[i] = (struct cwd_span){ address, size, host };
+    if ((s->nspans & (s->nspans - 1)) == 0) {           /* grows by doubling */
+        struct cwd_span *more = realloc(s->spans, (s->nspans ? 2 * (size_t)s->nspans : 1) * sizeof *more);
+        if (!more)
+            return false;
+        s->spans = more;
+    }
+    struct cwd_span *at = &s->spans[spans_up_to(s, address)];
+    memmove(at + 1, at, (size_t)(&s->spans[s->nspans++] - at) * sizeof *at);
+    *at = (struct cwd_span){ address, size, host };
     return true;
 }
 
 static const struct cwd_span *
 span_of(const struct cwd_session *s, uint64_t address)
 {
-    for (uint32_t i = 0; i < s->nspans; i++)
-        if (address - s->spans[i].address < s->spans[i].size)
-            return &s->spans[i];
-    return NULL;
+    uint32_t n = spans_up_to(s, address);
+    return n && address - s->spans[n - 1].address < s->spans[n - 1].size ? &s->spans[n - 1] : NULL;
 }
 
 /* Start of the first span above address, or end. */
 static uint64_t
 next_span(const struct cwd_session *s, uint64_t address, uint64_t end)
 {
-    for (uint32_t i = 0; i < s->nspans; i++)
-        if (s->spans[i].address > address && s->spans[i].address < end)
-            return s->spans[i].address;
-    return end;
+    uint32_t n = spans_up_to(s, address);
+    return n < s->nspans && s->spans[n].address < end ? s->spans[n].address : end;
 }
 
 /* Back [address, address + size), which is reserved. */
@@ -173,6 +185,7 @@ cwd_copy(struct cwd_session *s, uint64_t address, void *data, uint64_t size, boo
 bool
 cwd_moves_add(struct cwd_moves *m, uint64_t from, uint64_t to, uint64_t size)
 {
+    m->order = CWD_MOVES_UNSORTED;
     if (from == to) {
         if (m->nstays == m->capstays) {
             uint32_t n = m->capstays ? m->capstays * 2 : 16;
@@ -197,38 +210,72 @@ cwd_moves_add(struct cwd_moves *m, uint64_t from, uint64_t to, uint64_t size)
     return true;
 }
 
+static int
+order_of(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+by_from(const void *a, const void *b)
+{
+    return order_of(((const struct cwd_move *)a)->from, ((const struct cwd_move *)b)->from);
+}
+
+static int
+by_to(const void *a, const void *b)
+{
+    return order_of(((const struct cwd_move *)a)->to, ((const struct cwd_move *)b)->to);
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+    return order_of(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+/* The moves by where words point that are to be translated. */
+static void
+sort_moves(struct cwd_moves *m, bool back)
+{
+    enum cwd_moves_order order = back ? CWD_MOVES_BY_TO : CWD_MOVES_BY_FROM;
+    if (m->order == order)
+        return;
+    qsort(m->list, m->count, sizeof *m->list, back ? by_to : by_from);
+    if (m->nstays)
+        qsort(m->stays, m->nstays, sizeof *m->stays, by_value);
+    m->order = order;
+}
+
 /* The new address of a pointer into moved memory, or just behind it; 0 for other values. "Inside" wins over "behind", also for
- * memory that begins there and did not move. */
+ * memory that begins there and did not move. Sorted. */
 static uint64_t
 translate(const struct cwd_moves *m, uint64_t word, bool back)
 {
-    uint64_t behind = 0;
-    for (uint32_t i = 0; i < m->count; i++) {
-        const struct cwd_move *x = &m->list[i];
-        uint64_t from = back ? x->to : x->from, to = back ? x->from : x->to;
-        if (word - from < x->size)
-            return word - from + to;
-        if (word - from == x->size)
-            behind = word - from + to;
+    uint32_t low = 0, high = m->count;          /* of the moves that begin at the word or below, the last */
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if ((back ? m->list[mid].to : m->list[mid].from) <= word)
+            low = mid + 1;
+        else
+            high = mid;
     }
-    for (uint32_t i = 0; i < m->nstays && behind; i++)
-        if (m->stays[i] == word)
-            return 0;
-    return behind;
+    if (!low)
+        return 0;
+    const struct cwd_move *x = &m->list[low - 1];
+    uint64_t from = back ? x->to : x->from, to = back ? x->from : x->to;
+    if (word - from > x->size || (word - from == x->size && m->nstays && bsearch(&word, m->stays, m->nstays, sizeof word, by_value)))
+        return 0;
+    return word - from + to;
 }
 
+/* Sorted. */
 static void
 bounds(const struct cwd_moves *m, bool back, uint64_t *low, uint64_t *high)
 {
-    *low = UINT64_MAX;
-    *high = 0;
-    for (uint32_t i = 0; i < m->count; i++) {
-        uint64_t a = back ? m->list[i].to : m->list[i].from;
-        if (a < *low)
-            *low = a;
-        if (a + m->list[i].size > *high)
-            *high = a + m->list[i].size;
-    }
+    const struct cwd_move *last = &m->list[m->count - 1];
+    *low = back ? m->list[0].to : m->list[0].from;
+    *high = (back ? last->to : last->from) + last->size;
 }
 
 void
@@ -237,6 +284,7 @@ cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t addr
     uint64_t low, high, word;
     if (!m->count)
         return;
+    sort_moves(m, back);
     bounds(m, back, &low, &high);
     for (uint64_t at = -address & 7; at + sizeof word <= size; at += sizeof word) {
         memcpy(&word, data + at, sizeof word);
@@ -252,11 +300,12 @@ cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t addr
 }
 
 bool
-cwd_moves_unsafe(const struct cwd_moves *m, const uint8_t *data, uint64_t size, uint64_t address, uint64_t *offset)
+cwd_moves_unsafe(struct cwd_moves *m, const uint8_t *data, uint64_t size, uint64_t address, uint64_t *offset)
 {
     uint64_t low, high, word;
     if (!m->count)
         return false;
+    sort_moves(m, false);
     bounds(m, false, &low, &high);
     for (uint64_t at = 0; at + sizeof word <= size; at++) {
         if (!((address + at) & 7))

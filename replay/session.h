@@ -68,7 +68,7 @@ struct cwd_moves {
     uint32_t count, capacity;
     uint64_t *stays;                    /* where what did not move begins */
     uint32_t nstays, capstays;
-    uint64_t low, high;                 /* bounds of all `from` */
+    enum cwd_moves_order { CWD_MOVES_UNSORTED, CWD_MOVES_BY_FROM, CWD_MOVES_BY_TO } order;
     uint64_t patched;                   /* pointers that were changed on the way in */
 };
 
@@ -83,6 +83,6 @@ bool cwd_moves_add(struct cwd_moves *m, uint64_t from, uint64_t to, uint64_t siz
  * `recorded` (or NULL), which are numbers that look like addresses. */
 void cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t address, bool back, const uint8_t *recorded);
 /* Does an unaligned word look like a pointer to what moved? Such a one would be missed. */
-bool cwd_moves_unsafe(const struct cwd_moves *m, const uint8_t *data, uint64_t size, uint64_t address, uint64_t *offset);
+bool cwd_moves_unsafe(struct cwd_moves *m, const uint8_t *data, uint64_t size, uint64_t address, uint64_t *offset);
 
 #endif
