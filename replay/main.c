@@ -569,14 +569,10 @@ from_input(const struct options *o, const char *self)
     return pid > 0 ? status_of("standard input", status) : trouble("fork: %s", strerror(errno));
 }
 
-int
-main(int argc, char **argv)
+static int
+run(struct options o, int argc, char **argv)
 {
-    struct options o = { 0 };
     struct cw_command_line line = { &program, argc, argv };
-    o.given = calloc((size_t)argc + 1, sizeof *o.given);        /* an option is at least one argument */
-    if (!o.given)
-        return trouble("out of memory");
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         if (!remember(&o, c, optarg))
             return trouble("out of memory");
@@ -710,4 +706,15 @@ main(int argc, char **argv)
         return cwd_explain(&x);
     }
     return o.info ? cwd_info(o.file) : replay(&o, argv);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options o = { .given = calloc((size_t)argc + 1, sizeof *o.given) };  /* an option is at least one argument */
+    int status = o.given ? run(o, argc, argv) : trouble("out of memory");
+    for (size_t i = 0; o.given && o.given[i]; i++)
+        free(o.given[i]);
+    free(o.given);
+    return status;
 }
