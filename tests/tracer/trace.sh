@@ -747,7 +747,7 @@ damage)
         { head -c "$at" "$few"; head -c 136 "$few"; tail -c +$((at + 1)) "$few"; } >more/${few#few/}
         timeout 30 "$TRACE" show more >out 2>err
         [ $? -le 1 ] || fail "136 bytes at $at: $(cat err)"
-        grep -v '^cudaway-trace: ' err && fail "babeltrace's own words, with 136 bytes at $at"
+        [ -z "${ASAN_OPTIONS-}" ] && grep -v '^cudaway-trace: ' err && fail "babeltrace's own words, with 136 bytes at $at"
     done
     # Metadata cut and garbled.
     cp -r r meta
