@@ -2,6 +2,7 @@
  * Instructions from LLVM's disassembler to struct gfx_insn, once for each address. The text is parsed, not the encoding: its
  * names are the same for all generations, except for the synonyms in the tables. Where the text is symbolic (branch distances,
  * hwreg(), swizzle()) the encoding's own immediate is used. */
+#include "impl/base/fault.h"
 #include "tools/gfxemu/gfx.h"
 
 #include <ctype.h>
@@ -585,6 +586,22 @@ parse(const char *text, const uint32_t raw[2], unsigned size, uint64_t pc)
     return i;
 }
 
+/* LLVM's disassembler may crash on bytes that no compiler emits (docs/llvm-faults, disassembler). */
+struct disassembly {
+    LLVMDisasmContextRef llvm;
+    uint8_t bytes[20];
+    size_t left, size;                          /* size: of the instruction; 0: none */
+    uint64_t pc;
+    char text[512];
+};
+
+static void
+disassemble(void *p)
+{
+    struct disassembly *d = p;
+    d->size = LLVMDisasmInstruction(d->llvm, d->bytes, d->left, d->pc, d->text, sizeof d->text);
+}
+
 const struct gfx_insn *
 gfx_decode(struct gfx_code *c, uint64_t pc, bool wave64, char *error)
 {
@@ -615,18 +632,21 @@ gfx_decode(struct gfx_code *c, uint64_t pc, bool wave64, char *error)
     i = c->insns[wave64][at / 4];
     if (i)
         goto out;
-    char text[512];
-    uint8_t bytes[20] = { 0 };
-    size_t left = c->size - at < sizeof bytes ? c->size - at : sizeof bytes;
-    memcpy(bytes, c->bytes + at, left);
-    size_t n = LLVMDisasmInstruction(c->llvm[wave64], bytes, left, pc, text, sizeof text);
+    struct disassembly d = { .llvm = c->llvm[wave64], .pc = pc };
+    uintptr_t address;
+    d.left = c->size - at < sizeof d.bytes ? c->size - at : sizeof d.bytes;
+    memcpy(d.bytes, c->bytes + at, d.left);
+    if (!cw_guarded(disassemble, &d, &address)) {
+        c->llvm[wave64] = NULL;                 /* left in the middle: a new one for the next instruction */
+        d.size = 0;
+    }
     uint32_t raw[2];
-    memcpy(raw, bytes, 8);
-    if (!n) {
+    memcpy(raw, d.bytes, 8);
+    if (!d.size) {
         snprintf(error, 256, "0x%08x 0x%08x at 0x%llx is no instruction of %s", raw[0], raw[1], (unsigned long long)pc, c->target->name);
         goto out;
     }
-    i = parse(text, raw, (unsigned)n, pc);
+    i = parse(d.text, raw, (unsigned)d.size, pc);
     if (i)
         atomic_store_explicit(&c->insns[wave64][at / 4], i, memory_order_release);
     else

@@ -539,9 +539,13 @@ gfx_dispatch_run(struct gfx_launch *l)
     d->groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     d->kernarg_size = k->kernarg_size > l->param_size ? k->kernarg_size : l->param_size;
     d->kernarg = calloc(1, d->kernarg_size + 64);
-    if (k->lds_size + l->dynamic_lds > l->object->target->lds || !d->kernarg) {
+    uint64_t lds = (uint64_t)k->lds_size + l->dynamic_lds;
+    if (lds > l->object->target->lds || !d->kernarg) {
         l->fault = FAULT_MEMORY;
-        snprintf(l->message, sizeof l->message, "the launch wants %u bytes of LDS", k->lds_size + l->dynamic_lds);
+        if (d->kernarg)
+            snprintf(l->message, sizeof l->message, "the launch wants %llu bytes of LDS", (unsigned long long)lds);
+        else
+            snprintf(l->message, sizeof l->message, "out of memory");
     } else {
         if (l->param_size)
             memcpy(d->kernarg, l->params, l->param_size);

@@ -40,6 +40,8 @@ enum gfx_kind { GFX_NONE, GFX_VGPR, GFX_SGPR, GFX_INT, GFX_LITERAL, GFX_FLOAT, G
 /* Numbers of the registers that have names, in one file with s0..s105. */
 enum { S_VCC = 106, S_TTMP = 108, S_M0 = 124, S_EXEC = 126, S_FLAT_SCRATCH = 128, S_XNACK = 130, S_COUNT = 132 };
 enum { V_AGPR = 256, V_COUNT = 512 };
+/* Room behind the files for operands whose encoding begins at the last registers: nothing that an instruction reads or writes there is the host's. */
+enum { S_SPARE = 16, V_SPARE = 64 };
 
 struct gfx_operand {
     uint8_t  kind;                  /* enum gfx_kind */
@@ -139,11 +141,11 @@ struct gfx_wave {
     struct gfx_code *code;
     uint8_t *scratch;               /* lanes x scratch_size */
     uint32_t scratch_size;
-    uint32_t s[S_COUNT];
-    uint64_t written[V_COUNT + 1];  /* lanes of a register that were written; V_COUNT: all */
+    uint32_t s[S_COUNT + S_SPARE];
+    uint64_t written[V_COUNT + V_SPARE];    /* lanes of a register that were written; V_COUNT: all */
     uint64_t s_written[2];          /* s0..s105 as a set; the others always count as written */
     uint64_t counts[GFX_C_COUNT], active_lanes, valu_lanes, bank_conflicts, unwritten_registers, misaligned;
-    uint32_t v[V_COUNT][64];
+    uint32_t v[V_COUNT + V_SPARE][64];
 };
 
 struct gfx_group {

@@ -894,7 +894,7 @@ launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigne
                 f->kernel->max_group);
         return done(hipErrorLaunchFailure);
     }
-    if (f->kernel->lds_size + shared > g.target->lds)
+    if ((uint64_t)f->kernel->lds_size + shared > g.target->lds)
         return done(hipErrorLaunchOutOfResources);
     struct launch *w = calloc(1, sizeof *w + size);
     if (!w)

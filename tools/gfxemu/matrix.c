@@ -367,7 +367,8 @@ fetch_side(W, I, const struct form *f, bool is_b, bool wmma, union number *out)
     for (unsigned block = 0; block < f->blocks; block++)
         for (unsigned r = 0; r < rows; r++)
             for (unsigned k = 0; k < f->k; k++) {
-                unsigned from = !is_b && i->cbsz && f->blocks > 1 ? (block & ~((1u << i->cbsz) - 1)) + i->abid : block;
+                /* A block beyond the last one is reserved: the number wraps around. */
+                unsigned from = !is_b && i->cbsz && f->blocks > 1 ? ((block & ~((1u << i->cbsz) - 1)) + i->abid) % f->blocks : block;
                 struct place p = place_in(w, f, bits, from, r, k);
                 if (is_b && !wmma && f->d != F64)
                     p.lane = b_lane(p.lane, i->blgp);

@@ -105,6 +105,8 @@ gfx_range_has(uint64_t address, uint64_t size)
     return size <= start + n - address;
 }
 
+enum { MAX_KERNARG = 1 << 20 };         /* bytes of arguments; real ones have some kilobytes */
+
 /* ---- MessagePack: just what the metadata notes use ---- */
 
 struct pack { const uint8_t *p, *end; bool bad, no_memory; };
@@ -217,7 +219,7 @@ kernel_metadata(struct pack *m, struct gfx_kernel *k, struct value *symbol)
         struct value key = next(m);
         if (is(&key, ".args")) {
             struct value args = next(m);
-            if (args.kind != PK_ARRAY || args.n > 65536) {
+            if (args.kind != PK_ARRAY || args.n > 65536 || k->hidden) {     /* or a second list */
                 m->bad = true;
                 return;
             }
@@ -245,6 +247,10 @@ kernel_metadata(struct pack *m, struct gfx_kernel *k, struct value *symbol)
                 }
                 if (!hidden) {
                     h.kind = HID_PARAMETER;
+                    if (h.offset > MAX_KERNARG || h.size > MAX_KERNARG - h.offset) {
+                        m->bad = true;
+                        return;
+                    }
                     if (h.offset + h.size > k->explicit_size)
                         k->explicit_size = h.offset + h.size;
                 }
@@ -254,7 +260,9 @@ kernel_metadata(struct pack *m, struct gfx_kernel *k, struct value *symbol)
         } else if (is(&key, ".symbol")) {
             *symbol = next(m);
         } else if (is(&key, ".kernarg_segment_size")) {
-            k->kernarg_size = (uint32_t)next(m).n;
+            uint64_t size = next(m).n;
+            m->bad |= size > MAX_KERNARG;
+            k->kernarg_size = size > MAX_KERNARG ? 0 : (uint32_t)size;
         } else if (is(&key, ".vgpr_count")) {
             k->vgprs = (uint32_t)next(m).n;
         } else if (is(&key, ".agpr_count")) {
@@ -419,7 +427,7 @@ add_symbol(struct gfx_object *o, const char *name, const Elf64_Sym *s, char *err
         k->dynamic_stack = k->properties >> 11 & 1;
         if (!k->name)
             return no_memory(error);
-        if (k->kernarg_size > 1u << 20 || k->scratch_size > 1u << 26)
+        if (k->kernarg_size > MAX_KERNARG || k->scratch_size > 1u << 26)
             return fail(error, "the kernel descriptor %s is damaged", name);
     } else if (ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_size && at_address(o, s->st_value, s->st_size)) {
         struct gfx_symbol *v = realloc(o->variables, (o->nvariables + 1) * sizeof *v);
