@@ -177,7 +177,15 @@ declare_var(struct parser *p, struct ident *id, struct ptx_symbol *s)
     return n;
 }
 
-/* Names of a declaration with a count: v<2> declares v0 and v1. */
+/* Names of a declaration with a count are not in the text, however long they are: v<1000000> declares a million. `each`: bytes of one besides its stem. */
+static bool
+room_for_names(struct parser *p, const struct ident *stem, uint64_t count, size_t each)
+{
+    p->total_names += count * (stem->len + each);
+    return p->total_names <= MAX_MODULE_NAMES || ptx_error(p, 6013, "names that counts declare take more than %d MiB", MAX_MODULE_NAMES >> 20);
+}
+
+/* v<2> declares v0 and v1. */
 static struct ident *
 numbered(struct parser *p, const struct ident *stem, uint32_t i)
 {
@@ -215,6 +223,8 @@ ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive dir)
             if (n > 65536)
                 return ptx_error(p, 6006, "more than 65536 variables in one declaration");
             struct ptx_symbol one = s;
+            if (!room_for_names(p, id, n, sizeof one + sizeof *id))
+                return false;
             for (uint64_t i = 0; i < n; i++) {
                 struct ident *e = numbered(p, id, (uint32_t)i);
                 s = one;
@@ -277,7 +287,10 @@ add_range(struct parser *p, const struct ident *id, uint8_t type, uint32_t count
 {
     if (!room_for_registers(p, count, first))
         return false;
-    size_t width = id->len + 11;
+    enum { DIGITS = 11 };
+    size_t width = id->len + DIGITS;
+    if (!room_for_names(p, id, count, DIGITS))
+        return false;
     char *names = cw_arena_alloc(p->arena, width * count);
     for (uint32_t i = 0; i < count; i++, names += width) {
         char digits[12];
@@ -343,6 +356,8 @@ ptx_parse_reg_decl(struct parser *p)
                 return false;
             if (n > MAX_REGS)
                 return ptx_error_at(p, at.line, at.column, 6007, "more registers than %d in a function or %d in a module", MAX_REGS, MAX_MODULE_REGS);
+            if (d.vec > 1 && !room_for_names(p, id, n * (1 + d.vec), sizeof *id))
+                return false;
             for (uint32_t i = 0; d.vec > 1 && i < n; i++)
                 if (!bind_vector(p, numbered(p, id, i), &d, &at))
                     return false;

@@ -109,6 +109,7 @@ uint64_t ptx_mod_value(const struct ptx_inst *in, unsigned field, bool second);
 enum {
     MAX_TEXT = 1 << 30, MAX_SCOPES = 256, MAX_EXPR_DEPTH = 200, MAX_REGS = 1 << 20, MAX_VEC = 128, MAX_ARGS = 4096,
     MAX_INIT = 1 << 28, MAX_MODULE_INIT = 1 << 29, MAX_DIMS = 8, MAX_MODULE_REGS = 4 << 20,
+    MAX_MODULE_NAMES = 256 << 20,
 };
 
 /* ---- names ---- */
@@ -214,7 +215,7 @@ struct parser {
     VEC_OF(struct ptx_symbol *) params;
     VEC_OF(struct ptx_reloc) relocs;
     VEC_OF(uint8_t) bytes;              /* of the initialiser being parsed */
-    uint64_t total_regs, total_init;
+    uint64_t total_regs, total_init, total_names;
     uint32_t loc_file, loc_line;
     uint32_t last_label;        /* position of the last label */
     bool nounroll;              /* a pragma for the next instruction's block */

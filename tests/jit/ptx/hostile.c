@@ -58,6 +58,10 @@ static void big_initialised(struct cw_buf *b) { cw_buf_puts(b, HEAD ".visible .g
 static void many_big_initialised(struct cw_buf *b) { cw_buf_puts(b, HEAD); numbered(b, ".visible .global .b8 a%u[268435456] = {1};\n", 64); }
 static void register_range(struct cw_buf *b) { cw_buf_puts(b, BODY ".reg .b32 %x<4294967295>;\nret;\n}\n"); }
 static void register_ranges(struct cw_buf *b) { cw_buf_puts(b, BODY); numbered(b, ".reg .b32 %%x%u_<60000>;\n", 1000); cw_buf_puts(b, "ret;\n}\n"); }
+static void long_register_range(struct cw_buf *b) { cw_buf_puts(b, BODY ".reg .b32 %x"); repeat(b, "aaaaaaaaaa", 1000); cw_buf_puts(b, "<1000000>;\nret;\n}\n"); }
+static void long_vector_range(struct cw_buf *b) { cw_buf_puts(b, BODY ".reg .v4 .b32 %x"); repeat(b, "aaaaaaaaaa", 1000); cw_buf_puts(b, "<100000>;\nret;\n}\n"); }
+static void long_variable_range(struct cw_buf *b) { cw_buf_puts(b, HEAD ".global .b32 x"); repeat(b, "aaaaaaaaaa", 1000); cw_buf_puts(b, "<65536>;\n"); }
+static void variable_ranges(struct cw_buf *b) { cw_buf_puts(b, HEAD); numbered(b, ".global .b32 x%u_<65536>;\n", 1000); }
 static void registers(struct cw_buf *b) { cw_buf_puts(b, BODY); numbered(b, ".reg .b32 %%x%u;\n", MILLION); cw_buf_puts(b, "ret;\n}\n"); }
 static void labels(struct cw_buf *b) { cw_buf_puts(b, BODY); numbered(b, "L%u:\n", MILLION); cw_buf_puts(b, "ret;\n}\n"); }
 static void blocks(struct cw_buf *b) { cw_buf_puts(b, BODY); numbered(b, "L%u: @%%p1 bra L%u;\n", MILLION / 2); cw_buf_puts(b, "ret;\n}\n"); }
@@ -121,7 +125,8 @@ static const struct hostile {
     CASE(braces, 6001), CASE(open_braces, 6001), CASE(parentheses, 6002), CASE(signs, 6002), CASE(casts, 6002), CASE(conditions, 6002),
     CASE(long_sum, 0), CASE(nested_lists, 3070), CASE(too_many_values, 3069), CASE(long_list, 0), CASE(big_array, 0), CASE(bigger_array, 6101),
     CASE(huge_dimensions, 6005), CASE(big_initialised, 6003), CASE(many_big_initialised, 6012), CASE(register_range, 6007), CASE(register_ranges, 6007),
-    CASE(registers, 0), CASE(labels, 0), CASE(blocks, 0), CASE(same_label, 3003), CASE(missing_labels, 3002), CASE(instructions, 0), CASE(kernels, 0),
+    CASE(long_register_range, 6013), CASE(long_vector_range, 6013),
+    CASE(long_variable_range, 6013), CASE(variable_ranges, 6013), CASE(registers, 0), CASE(labels, 0), CASE(blocks, 0), CASE(same_label, 3003), CASE(missing_labels, 3002), CASE(instructions, 0), CASE(kernels, 0),
     CASE(variables, 0), CASE(parameters, 6008), CASE(parameters_5k, 0), CASE(big_parameter, 6009), CASE(vector, 6010), CASE(operands, 2014),
     CASE(arguments, 6010), CASE(modifiers, 2010), CASE(table, 0), CASE(tables, 0), CASE(long_name, 0), CASE(long_comment, 1002), CASE(long_line, 2003),
     CASE(long_number, 1008), CASE(long_float, 1004), CASE(long_string, 0), CASE(garbage, 1009), CASE(zeros, 3053), CASE(locs, 0), CASE(alias_cycle, 3009),
