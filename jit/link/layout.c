@@ -9,6 +9,7 @@
 
 #define MAX_IMAGE  (4ull << 30)
 #define MAX_SHARED (1ull << 30)
+#define MAX_CONST  65536u               /* CUDA's: ptxas and the driver refuse more, with the gaps of alignment, whether it is used or not */
 
 static uint64_t
 round_up(uint64_t v, uint32_t align)
@@ -59,7 +60,7 @@ add_reloc(struct cwj_program *p, struct cwj_reloc *out, uint64_t at, const struc
 cw_result
 cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
 {
-    uint64_t size = 0, pinned = 0;
+    uint64_t size = 0, pinned = 0, constants = 0;
     uint32_t align = 16, nvars = 0;
     size_t nrelocs = 0;
     for (uint32_t id = 0; id < p->nlink_vars; id++) {
@@ -87,6 +88,10 @@ cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
         if (bytes > MAX_IMAGE || size > MAX_IMAGE) {
             cwj_diag_add(diags, PTX_ERROR, 6101, v->def->line, v->def->column, "the variables of the module take more than "
                          "%llu bytes", (unsigned long long)MAX_IMAGE);
+            return CW_ERR_LIMIT;
+        }
+        if (v->space == PTX_SPACE_CONST && (constants = round_up(constants, v->align) + bytes) > MAX_CONST) {
+            cwj_diag_add(diags, PTX_ERROR, 6103, v->def->line, v->def->column, "the constant variables take more than %u bytes", MAX_CONST);
             return CW_ERR_LIMIT;
         }
         if (a > align)

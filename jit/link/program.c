@@ -23,6 +23,20 @@ saturated(uint64_t n)
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
+static uint64_t
+count_local(const struct ptx_function *f)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < f->nlocals; i++) {
+        const struct ptx_symbol *s = f->locals[i];
+        if (s->space != PTX_SPACE_LOCAL)
+            continue;
+        uint32_t align = s->align ? s->align : 1;
+        bytes = (bytes + align - 1) / align * align + s->size;
+    }
+    return bytes;
+}
+
 static void
 measure(const struct cwj_program *p, const struct cwj_closure *c, struct cwj_kernel *k)
 {
@@ -34,6 +48,9 @@ measure(const struct cwj_program *p, const struct cwj_closure *c, struct cwj_ker
             here += f->insts[n].has_guard || (ptx_op_info((ptx_op)f->insts[n].op)->traits & PTX_T_TERMINATOR);
         instructions += f ? f->ninsts : 0;
         branches += here;
+        uint32_t local = f ? saturated(count_local(f)) : 0;
+        if (local > k->local_bytes)
+            k->local_bytes = local;
         k->too_large |= f && (f->ninsts > MOST_INSTRUCTIONS || here > MOST_BRANCHES);
     }
     k->instructions = saturated(instructions);
@@ -50,20 +67,6 @@ count_registers(const struct ptx_function *f)
     return words < 1 ? 1 : words > 255 ? 255 : (uint32_t)words;
 }
 
-static uint64_t
-count_local(const struct ptx_function *f)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < f->nlocals; i++) {
-        const struct ptx_symbol *s = f->locals[i];
-        if (s->space != PTX_SPACE_LOCAL)
-            continue;
-        uint32_t align = s->align ? s->align : 1;
-        bytes = (bytes + align - 1) / align * align + s->size;
-    }
-    return bytes;
-}
-
 static void
 describe_kernel(struct cwj_program *p, uint32_t index)
 {
@@ -77,10 +80,9 @@ describe_kernel(struct cwj_program *p, uint32_t index)
             .is_array = s->is_array, .ptr_space = s->ptr_space,
         };
     }
-    uint64_t local = count_local(f);
     *k = (struct cwj_kernel){
         .name = f->sym->name, .params = params, .nparams = f->nparams, .param_size = f->param_size, .fn = f,
-        .local_bytes = local > UINT32_MAX ? UINT32_MAX : (uint32_t)local, .nregs = count_registers(f),
+        .nregs = count_registers(f),
         .minnctapersm = f->minnctapersm, .sm = f->module->sm,
         .ptx_version = f->module->version_major * 10 + f->module->version_minor,
     };

@@ -132,6 +132,8 @@ parse_dims(struct parser *p, struct ptx_symbol *s, struct decl *d, uint64_t dims
         dims[(*ndims)++] = n;
         s->is_array = true;
     }
+    if (s->space == PTX_SPACE_PARAM && size > UINT32_MAX)
+        return ptx_error_at(p, s->line, s->column, 6014, "a parameter of 4 GiB and more");
     s->size = s->unsized ? 0 : size;
     s->align = d->align > elem * d->vec ? d->align : (uint32_t)(d->align ? (d->align > elem ? d->align : elem) : elem * d->vec);
     if (d->align)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a kernel knows of its launch: %gridid, which no other launch has, and the workspace of a cooperative grid (%envreg1 and %envreg2,
  * as CUDA's cooperative groups use it), of which two grids of one kernel that run at the same time have one each; and shared memory
- * up to what the device says that a block can have. */
+ * up to what the device says that a block can have; local memory and constants up to what CUDA has. */
 #include "tests/driver/test.h"
 
 #include <stdbool.h>
@@ -122,10 +122,40 @@ all_shared(CUmodule m)
     OK(cuMemFree_v2(result));
 }
 
+/* What a thread can have of local memory is a launch's question, what a module can have of constants the loader's (an H200, driver 580). */
+static void
+all_local(void)
+{
+    static const struct { const char *declaration, *body; CUresult load, launch; } cases[] = {
+        { "", ".local .align 4 .b8 l[262144]; mov.u64 %d, l; st.local.u32 [%d], 1;", CUDA_SUCCESS, CUDA_SUCCESS },
+        { "", ".local .align 4 .b8 l[524288]; mov.u64 %d, l; st.local.u32 [%d], 1;", CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE },
+        { "", ".local .b8 unused[1048576];", CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE },
+        { ".visible .func f() { .reg .b64 %d; .local .align 4 .b8 l[524288]; mov.u64 %d, l; st.local.u32 [%d], 1; ret; }", "call f;", CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE },
+        { ".const .align 4 .b8 c[65532];\n.const .b8 d[4];\n", "", CUDA_SUCCESS, CUDA_SUCCESS },
+        { ".const .b8 unused[65537];\n", "", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS },
+        { ".const .b8 c[65533];\n.const .align 4 .b8 d[4];\n", "", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS },
+        { ".visible .func f(.param .b8 a[8589934592]) { ret; }", "", CUDA_ERROR_INVALID_PTX, CUDA_SUCCESS },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char large[600];
+        CUmodule m = NULL;
+        CUfunction k;
+        snprintf(large, sizeof large, ".version 7.0\n.target sm_70\n.address_size 64\n%s\n.visible .entry k()\n{\n.reg .b64 %%d;\n%s\nret;\n}\n", cases[i].declaration, cases[i].body);
+        EXPECT_RESULT(cuModuleLoadData(&m, large), cases[i].load);
+        if (cases[i].load != CUDA_SUCCESS)
+            continue;
+        OK(cuModuleGetFunction(&k, m, "k"));
+        EXPECT_RESULT(cuLaunchKernel(k, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL), cases[i].launch);
+        OK(cuCtxSynchronize());
+        OK(cuModuleUnload(m));
+    }
+}
+
 int
 main(void)
 {
     make_context();
+    all_local();
     CUmodule m;
     CUstream s[2];
     CUdeviceptr flags, words[2], results;
