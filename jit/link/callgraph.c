@@ -54,6 +54,7 @@ struct scan {
     const struct ptx_function *prototype;
     struct signature *signature;    /* by number */
     uint32_t nsignatures, cap_signatures;
+    uint32_t *slot, nslots;         /* a hash table of 1 + number; a power of two, at most half full */
 };
 
 /* What a call and its callee must agree on: the numbers of parameters and results, and for each its size and whether it is an array. Types of
@@ -75,16 +76,38 @@ signature_of(struct scan *s, const struct ptx_function *fn)
     return g;
 }
 
+/* The slot that has the signature, or the free one where it belongs. */
+static uint32_t *
+signature_slot(struct scan *s, const struct signature *g)
+{
+    uint64_t h = 14695981039346656037ull;
+    for (uint32_t i = 0; i < g->n; i++)
+        h = (h ^ g->word[i]) * 1099511628211ull;
+    for (uint32_t at = (uint32_t)(h ^ h >> 32);; at++) {
+        uint32_t *slot = &s->slot[at & (s->nslots - 1)];
+        const struct signature *have = *slot ? &s->signature[*slot - 1] : NULL;
+        if (!have || (have->n == g->n && !memcmp(have->word, g->word, g->n * sizeof *g->word)))
+            return slot;
+    }
+}
+
 static uint32_t
 signature_number(struct scan *s, const struct ptx_function *fn)
 {
     const struct signature g = signature_of(s, fn);
-    for (uint32_t i = 0; i < s->nsignatures; i++)
-        if (s->signature[i].n == g.n && !memcmp(s->signature[i].word, g.word, g.n * sizeof *g.word))
-            return i;
-    s->signature = cw_arena_grow(&s->p->scratch, s->signature, s->nsignatures, 1, &s->cap_signatures, sizeof g);
-    s->signature[s->nsignatures] = g;
-    return s->nsignatures++;
+    if (2 * s->nsignatures >= s->nslots) {
+        s->nslots = s->nslots ? 2 * s->nslots : 64;
+        s->slot = cw_arena_array(&s->p->scratch, uint32_t, s->nslots);
+        for (uint32_t i = 0; i < s->nsignatures; i++)
+            *signature_slot(s, &s->signature[i]) = i + 1;
+    }
+    uint32_t *slot = signature_slot(s, &g);
+    if (!*slot) {
+        s->signature = cw_arena_grow(&s->p->scratch, s->signature, s->nsignatures, 1, &s->cap_signatures, sizeof g);
+        s->signature[s->nsignatures] = g;
+        *slot = ++s->nsignatures;
+    }
+    return *slot - 1;
 }
 
 static void

@@ -23,6 +23,18 @@ saturated(uint64_t n)
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
+/* LLVM has as much to do for what makes blocks as for a branch: a guard, the loop over an indirect call's targets. */
+static bool
+is_branch(const struct ptx_inst *in)
+{
+    if (in->has_guard || (ptx_op_info((ptx_op)in->op)->traits & PTX_T_TERMINATOR))
+        return true;
+    for (unsigned k = 0; in->op == PTX_OP_CALL && k < in->noperands; k++)
+        if (in->operand[k].kind == PTX_OPND_REG)        /* arguments are in lists */
+            return true;
+    return false;
+}
+
 static uint64_t
 count_local(const struct ptx_function *f)
 {
@@ -45,7 +57,7 @@ measure(const struct cwj_program *p, const struct cwj_closure *c, struct cwj_ker
         const struct ptx_function *f = p->funcs[c->funcs[i]].fn;
         uint32_t here = 0;
         for (uint32_t n = 0; f && n < f->ninsts; n++)
-            here += f->insts[n].has_guard || (ptx_op_info((ptx_op)f->insts[n].op)->traits & PTX_T_TERMINATOR);
+            here += is_branch(&f->insts[n]);
         instructions += f ? f->ninsts : 0;
         branches += here;
         uint32_t local = f ? saturated(count_local(f)) : 0;

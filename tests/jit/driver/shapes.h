@@ -179,6 +179,25 @@ shape_callees(FILE *out, unsigned n)
     fprintf(out, "st.global.u32 [%%d], %%x; ret; }\n");
 }
 
+/* Calls through a register. */
+static void
+shape_pointers(FILE *out, unsigned n)
+{
+    fprintf(out, ".visible .func f() { ret; }\n.visible .entry k0(.param .u64 p)\n{ .reg .b32 %%x; .reg .b64 %%d, %%f; ld.param.u64 %%d, [p]; mov.u64 %%f, f;\nP: .callprototype _ ();\n");
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, "call %%f, P;\n");
+    fprintf(out, "st.global.u64 [%%d], %%f; ret; }\n");
+}
+
+/* Functions of which no two have the same signature. */
+static void
+shape_signatures(FILE *out, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, ".visible .func f%u(.param .b8 a[%u]) { ret; }\n", i, i + 1);
+    shape_kernel(out, 0, shape_few, 1);
+}
+
 /* ((((1+1)+1)+1 ...: an initial value of a variable. */
 static void
 shape_expression(FILE *out, unsigned n)
@@ -303,6 +322,8 @@ static const struct shape shapes[] = {
     { "barriers", "barriers and branches", shape_barriers, NULL },
     { "calls", "functions that call each other", NULL, shape_calls },
     { "callees", "functions that one kernel calls", NULL, shape_callees },
+    { "pointers", "calls through a register", NULL, shape_pointers },
+    { "signatures", "signatures of functions", NULL, shape_signatures },
     { "kernels", "kernels", NULL, shape_kernels },
     { "variables", "variables", NULL, shape_variables },
     { "labels", "labels", shape_labels, NULL },

@@ -90,6 +90,7 @@ static void zeros(struct cw_buf *b) { char z[4096] = { 0 }; for (int i = 0; i < 
 static void locs(struct cw_buf *b) { cw_buf_puts(b, HEAD ".file 1 \"a\"\n.visible .entry k() {\n"); numbered(b, ".loc 1 %u 1\n", MILLION); cw_buf_puts(b, "ret;\n}\n"); }
 static void alias_cycle(struct cw_buf *b) { cw_buf_puts(b, HEAD ".visible .func a();\n.visible .func b();\n.alias a, b;\n.alias b, a;\n.visible .entry k() { call a; ret; }\n"); }
 static void alias_chain(struct cw_buf *b) { cw_buf_puts(b, HEAD ".visible .func f0() { ret; }\n"); for (unsigned i = 1; i < 20000; i++) cw_buf_printf(b, ".visible .func f%u();\n.alias f%u, f%u;\n", i, i, i - 1); cw_buf_puts(b, ".visible .entry k() { call f19999; ret; }\n"); }
+static void signatures(struct cw_buf *b) { cw_buf_puts(b, HEAD); for (unsigned i = 1; i <= 200000; i++) cw_buf_printf(b, ".func f%u(.param .b8 a[%u]) { ret; }\n", i, i); cw_buf_puts(b, ".visible .entry k() { ret; }\n"); }
 static void call_cycle(struct cw_buf *b) { cw_buf_puts(b, HEAD ".visible .func b();\n.visible .func a() { call b; ret; }\n.visible .func b() { call a; ret; }\n.visible .entry k() { call a; ret; }\n"); }
 static void call_chain(struct cw_buf *b) { cw_buf_puts(b, HEAD ".func f0() { ret; }\n"); for (unsigned i = 1; i < 50000; i++) cw_buf_printf(b, ".func f%u() { call f%u; ret; }\n", i, i - 1); cw_buf_puts(b, ".visible .entry k() { call f49999; ret; }\n"); }
 static void call_web(struct cw_buf *b)
@@ -130,7 +131,7 @@ static const struct hostile {
     CASE(variables, 0), CASE(parameters, 6008), CASE(parameters_5k, 0), CASE(big_parameter, 6009), CASE(vector, 6010), CASE(operands, 2014),
     CASE(arguments, 6010), CASE(modifiers, 2010), CASE(table, 0), CASE(tables, 0), CASE(long_name, 0), CASE(long_comment, 1002), CASE(long_line, 2003),
     CASE(long_number, 1008), CASE(long_float, 1004), CASE(long_string, 0), CASE(garbage, 1009), CASE(zeros, 3053), CASE(locs, 0), CASE(alias_cycle, 3009),
-    CASE(alias_chain, 0), CASE(call_cycle, 0), CASE(call_chain, 0), CASE(call_web, 0), CASE(kernels_over_chain, 0), CASE(address_cycle, 0),
+    CASE(alias_chain, 0), CASE(signatures, 0), CASE(call_cycle, 0), CASE(call_chain, 0), CASE(call_web, 0), CASE(kernels_over_chain, 0), CASE(address_cycle, 0),
     CASE(scopes, 0), CASE(shared_everywhere, 6102), CASE(errors, 2003), CASE(pragmas, 0),
 };
 
