@@ -44,8 +44,9 @@ static void
 thread_exit(void *unused)
 {
     thread_streams_release();
-    while (tls.count)
+    while (tls.count && driver_state() == CUDA_SUCCESS)     /* as there */
         drop_top();
+    tls.count = 0;
     free(tls.stack);
     tls.stack = NULL;
     tls.capacity = 0;

@@ -310,7 +310,7 @@ bool     frees_have(const struct frees *f, uint64_t stream, uint64_t number);
 cwb_result stream_follow(struct stream *s, struct stream *earlier, struct cwb_event *e);
 /* begin, ordering rules satisfied, then wait for everything that s must wait for. */
 CUresult stream_wait_idle(struct stream *s);
-void     thread_streams_release(void);
+void     thread_streams_release(void);       /* as the thread ends */
 void     streams_sweep_slow(struct ctx *c);
 /* Where a program waits: the streams that were destroyed with work pending go when it is done. */
 static inline void streams_sweep(struct ctx *c) { if (__builtin_expect(atomic_load_explicit(&c->departed, memory_order_relaxed) != 0, 0)) streams_sweep_slow(c); }

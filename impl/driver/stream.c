@@ -27,7 +27,8 @@ static _Atomic uint64_t next_id = 1;
 void
 thread_streams_release(void)
 {
-    for (uint32_t i = 0; i < tls.count; i++) {
+    bool ready = driver_state() == CUDA_SUCCESS;    /* else, in a forked child say, locks may be held by nobody */
+    for (uint32_t i = 0; i < tls.count && ready; i++) {
         struct stream *s = tls.list[i].s;
         handle_kill(&s->obj);
         handle_put(&s->obj);

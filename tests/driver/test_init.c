@@ -2,8 +2,59 @@
  * Start-up, error texts, device properties, fork. */
 #include "tests/driver/test.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static _Atomic int over;
+
+static void *
+calls(void *c)
+{
+    CUevent e;
+    OK(cuCtxSetCurrent(c));
+    while (!atomic_load(&over)) {
+        OK(cuEventCreate(&e, 0));
+        OK(cuEventRecord(e, CU_STREAM_PER_THREAD));
+        OK(cuEventDestroy_v2(e));
+    }
+    return c;
+}
+
+static void
+leave(void *unused)
+{
+    _exit(0);
+}
+
+/* A child's thread ends, whatever locks other threads held as it was made. */
+static void
+forked_thread_ends(void)
+{
+    CUcontext c = make_context();
+    pthread_t t[2];
+    pthread_key_t last;
+    OK(cuMemsetD8Async(0, 0, 0, CU_STREAM_PER_THREAD));     /* it has a stream of its own */
+    EXPECT(!pthread_key_create(&last, leave));      /* behind the driver's, so that its destructor comes last */
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, calls, c);
+    for (int i = 0; i < 40; i++) {
+        pid_t pid = fork();
+        if (!pid) {
+            alarm(60);
+            pthread_setspecific(last, &last);
+            pthread_exit(NULL);
+        }
+        int status = -1;
+        waitpid(pid, &status, 0);
+        EXPECT(status == 0);
+    }
+    atomic_store(&over, 1);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    OK(cuCtxDestroy_v2(c));
+}
 
 int
 main(void)
@@ -82,5 +133,6 @@ main(void)
     int status = -1;
     waitpid(pid, &status, 0);
     EXPECT(status == 0);
+    forked_thread_ends();
     return failures != 0;
 }
