@@ -10,11 +10,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -375,13 +377,26 @@ mark_done(struct ipc_event *e, uint64_t record)
         ;
 }
 
+/* Also one whose parent has not asked for its status yet, which kill finds. All its threads: the first one may end before others. */
+static bool
+process_ended(pid_t pid)
+{
+    int fd = cw_fd_keep((int)syscall(SYS_pidfd_open, pid, 0));
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    if (fd < 0)                         /* no such process, or no such system call, or no descriptors */
+        return kill(pid, 0) && errno == ESRCH;
+    bool ended = poll(&p, 1, 0) == 1 && p.revents & POLLIN;
+    close(fd);
+    return ended;
+}
+
 static bool
 reached(struct ipc_event *e, uint64_t record)
 {
     if (atomic_load_explicit(done_of(e, record), memory_order_acquire) >= number_of(record))
         return true;
     pid_t pid = (pid_t)(record & ((1u << PID_BITS) - 1));
-    return pid != getpid() && kill(pid, 0) && errno == ESRCH;
+    return pid != getpid() && process_ended(pid);
 }
 
 static void

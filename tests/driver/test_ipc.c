@@ -328,6 +328,64 @@ own_memory_stays(void)
     }
 }
 
+/* A process that is killed while its record is pending, and for whose status nobody has asked yet. */
+static int
+killed(int socket)
+{
+    CUipcEventHandle h;
+    CUevent e;
+    CUstream s;
+    CUdeviceptr never;
+    (void)make_context();
+    EXPECT(read(socket, &h, sizeof h) == sizeof h);
+    OK(cuIpcOpenEventHandle(&e, h));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc_v2(&never, 4));
+    OK(cuMemsetD32_v2(never, 0, 1));
+    OK(cuCtxSynchronize());
+    OK(cuStreamWaitValue32_v2(s, never, 1, CU_STREAM_WAIT_VALUE_EQ));
+    OK(cuEventRecord(e, s));
+    EXPECT(write(socket, failures ? "f" : "r", 1) == 1);
+    pause();
+    return 1;
+}
+
+static void
+kill_recorder(void)
+{
+    int ends[2];
+    char number[16], go = 0;
+    CUipcEventHandle h;
+    CUevent e;
+    CUstream s;
+    siginfo_t died;
+    EXPECT(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends));
+    snprintf(number, sizeof number, "%d", ends[1]);
+    pid_t pid = fork();
+    if (!pid) {
+        (void)fcntl(ends[1], F_SETFD, 0);
+        execl("/proc/self/exe", "test_driver_ipc", number, "killed", (char *)NULL);
+        _exit(99);
+    }
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    OK(cuIpcGetEventHandle(&h, e));
+    EXPECT(write(ends[0], &h, sizeof h) == sizeof h && read(ends[0], &go, 1) == 1 && go == 'r');
+    EXPECT_RESULT(cuEventQuery(e), CUDA_ERROR_NOT_READY);
+    OK(cuStreamWaitEvent(s, e, 0));
+    kill(pid, SIGKILL);
+    EXPECT(!waitid(P_PID, (id_t)pid, &died, WEXITED | WNOWAIT));
+    alarm(60);
+    OK(cuEventSynchronize(e));
+    OK(cuStreamSynchronize(s));
+    alarm(0);
+    EXPECT(waitpid(pid, NULL, 0) == pid);
+    OK(cuEventDestroy_v2(e));
+    OK(cuStreamDestroy_v2(s));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static int
 exports(void)
 {
@@ -487,6 +545,7 @@ exports(void)
     EXPECT(holds(large, SIZE, 10) && holds(neighbour, SMALL, 9));
     free(h);
     written_while_shared();
+    kill_recorder();
     OK(cuCtxDestroy_v2(c));
     return failures != 0;
 }
@@ -506,7 +565,7 @@ main(int argc, char **argv)
     pthread_t t;
     signal(SIGPIPE, SIG_IGN);
     if (argc > 1 && strcmp(argv[1], "alone"))
-        return child(atoi(argv[1]));
+        return argc > 2 ? killed(atoi(argv[1])) : child(atoi(argv[1]));
     if (argc == 1)
         return exports();
     first = pthread_self();
