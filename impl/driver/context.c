@@ -356,7 +356,6 @@ primary_unpin(struct ctx *c)
 CUresult
 drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-    MAY_WAIT();
     struct device *d;
     CUresult e = device_get(dev, &d);
     if (e != CUDA_SUCCESS)
@@ -384,7 +383,6 @@ drv_cuDevicePrimaryCtxRelease(CUdevice dev)
 CUresult
 drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
-    MAY_WAIT();
     struct device *d;
     CUresult e = device_get(dev, &d);
     if (e != CUDA_SUCCESS)
@@ -621,7 +619,6 @@ drv_cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned
 CUresult
 drv_cuCtxDestroy_v2(CUcontext ctx)
 {
-    MAY_WAIT();
     READY();
     struct ctx *c;
     if (!ctx)
@@ -856,7 +853,6 @@ drv_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 CUresult
 drv_cuCtxSynchronize(void)
 {
-    MAY_WAIT();
     CURRENT(c);
     CUresult e = capture_context(c);
     if (e == CUDA_SUCCESS)
@@ -871,7 +867,6 @@ drv_cuCtxSynchronize(void)
 CUresult
 drv_cuCtxSynchronize_v2(CUcontext ctx)
 {
-    MAY_WAIT();
     struct ctx *c;
     CUresult e = ctx_from_handle(ctx, &c);
     if (e != CUDA_SUCCESS)

@@ -125,12 +125,17 @@ struct global {
 };
 extern struct global g;
 
-/* CUDA_SUCCESS once cuInit succeeded, else the error every call gives. */
+/* The thread runs a host function or a callback of a stream, which makes no CUDA calls ("cuLaunchHostFunc", "cuStreamAddCallback"): many could
+ * wait, perhaps for the function itself. initial-exec: asked by every call. */
+extern _Thread_local bool drv_in_host_function __attribute__((tls_model("initial-exec")));
+
+/* CUDA_SUCCESS once cuInit succeeded and not in a host function, else the error every call gives. */
 CUresult driver_not_ready(void);
 static inline CUresult
 driver_state(void)
 {
-    return __builtin_expect(atomic_load_explicit(&g.state, memory_order_acquire) == STATE_READY, 1) ? CUDA_SUCCESS : driver_not_ready();
+    bool ready = atomic_load_explicit(&g.state, memory_order_acquire) == STATE_READY && !drv_in_host_function;
+    return __builtin_expect(ready, 1) ? CUDA_SUCCESS : driver_not_ready();
 }
 #define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 bool driver_redirects(void);            /* cw_redirect_at_driver_call, where a child may call it */
@@ -193,11 +198,6 @@ struct ctx {
  * graph they are of: programs were written where that is so. Counted references, for functions outlive the context's handle. */
 struct host_turn *host_turn_create(void);                  /* NULL: out of memory */
 void     host_turn_unref(struct host_turn *t);             /* takes NULL */
-
-/* The thread runs a host function or a callback of a stream. It makes no CUDA calls ("cuLaunchHostFunc"): those that wait, perhaps for the
- * function itself, say so. */
-extern _Thread_local bool drv_in_host_function;
-#define MAY_WAIT() do { if (__builtin_expect(drv_in_host_function, 0)) return CUDA_ERROR_NOT_PERMITTED; } while (0)
 
 /* The calling thread's current context, borrowed for the call. Errors: not initialised, invalid, destroyed. */
 CUresult ctx_current(struct ctx **out);
@@ -278,6 +278,8 @@ struct event {
     CUgraphNode *nodes;                 /* graph_lock: what the stream depended on then */
     uint32_t nnodes;
 };
+
+void event_recorded(struct event *ev);          /* by work, not in a capture */
 
 /* The context of a call that names a stream: the current one; where there is none, that of a stream that has a handle, for such calls need no
  * current context (seen on driver 580). *hold gets a reference to that stream, or NULL. The macros are the counterparts of CURRENT and USABLE. */

@@ -104,8 +104,8 @@ record(struct event *ev, struct stream *s)
     return e;
 }
 
-static void
-mark_recorded(struct event *ev)
+void
+event_recorded(struct event *ev)
 {
     atomic_store_explicit(&ev->recorded, true, memory_order_release);
     atomic_store_explicit(&ev->captured, false, memory_order_release);
@@ -142,7 +142,7 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
     e = ev->ipc ? ipc_event_record(ev->ipc, s->obj.ctx, s->be) : record(ev, s);
     stream_end(s);
     if (e == CUDA_SUCCESS)
-        mark_recorded(ev);
+        event_recorded(ev);
     return e;
 }
 
@@ -159,7 +159,7 @@ drv_cuEventRecord(CUevent hEvent, CUstream hStream)
         if (ev && ev->ipc)
             ev = NULL;
         if (ev && (e = record(ev, s)) == CUDA_SUCCESS)
-            mark_recorded(ev);
+            event_recorded(ev);
         stream_end(s);
         if (ev)
             return e;
@@ -185,7 +185,6 @@ drv_cuEventQuery(CUevent hEvent)
 CUresult
 drv_cuEventSynchronize(CUevent hEvent)
 {
-    MAY_WAIT();
     if (!hEvent)
         return CUDA_ERROR_INVALID_HANDLE;       /* also before cuInit (driver 580) */
     READY();

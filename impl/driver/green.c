@@ -340,8 +340,7 @@ all_streams(struct ctx *c, uint64_t green, CUevent h, bool wait)
             e = result_of(b->stream_wait_event(meet, join));    /* which keeps this record when the next replaces it */
     }
     if (e == CUDA_SUCCESS && !wait && (e = result_of(b->event_record(ev->be, meet))) == CUDA_SUCCESS) {
-        atomic_store(&ev->recorded, true);
-        atomic_store(&ev->captured, false);
+        event_recorded(ev);
         ev->behind.n = 0;
     }
     pthread_mutex_unlock(&c->order);

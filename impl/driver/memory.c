@@ -141,7 +141,6 @@ drv_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, s
 CUresult
 drv_cuMemFree_v2(CUdeviceptr dptr)
 {
-    MAY_WAIT();
     struct ctx *c;
     CUresult usable = ctx_usable(&c);   /* the address says whose the memory is: no context needs to be current (driver 580) */
     if (usable != CUDA_SUCCESS && usable != CUDA_ERROR_INVALID_CONTEXT)
@@ -203,7 +202,6 @@ drv_cuMemAllocHost_v2(void **pp, size_t bytesize)
 CUresult
 drv_cuMemFreeHost(void *p)
 {
-    MAY_WAIT();
     USABLE(c);
     CAPTURE_SAFE();
     struct range r;
@@ -274,7 +272,6 @@ drv_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags)
 CUresult
 drv_cuMemHostUnregister(void *p)
 {
-    MAY_WAIT();
     USABLE(c);
     CAPTURE_SAFE();
     struct range r;

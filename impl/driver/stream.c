@@ -587,7 +587,6 @@ drv_cuStreamQuery(CUstream hStream)
 CUresult
 drv_cuStreamSynchronize(CUstream hStream)
 {
-    MAY_WAIT();
     STREAM(s, hStream);
     CUresult e = stream_wait_idle(s);
     pools_trim();

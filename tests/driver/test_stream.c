@@ -176,76 +176,78 @@ late_destructors(CUcontext c)
     EXPECT(threads() <= before + 10);
 }
 
-/* A host function that makes its own context current: the last reference to it goes with the stream's thread. */
-static void
-make_current(void *c)
-{
-    (void)cuCtxSetCurrent(c);
-}
-
-static long
-address_space(void)
-{
-    long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    EXPECT(f && fscanf(f, "%ld", &pages) == 1);
-    if (f)
-        fclose(f);
-    return pages;
-}
-
-static void
-current_in_host_function(void)
-{
-    long before = 0;
-    for (int i = 0; i < 150; i++) {
-        CUcontext c;
-        CUstream s[3];
-        OK(cuCtxCreate_v2(&c, 0, 0));
-        for (int k = 0; k < 3; k++) {
-            OK(cuStreamCreate(&s[k], CU_STREAM_DEFAULT));
-            OK(cuLaunchHostFunc(s[k], make_current, c));
-        }
-        OK(cuCtxDestroy_v2(c));
-        pause_ms(2);
-        if (i == 49)
-            before = address_space();
-    }
-    EXPECT(address_space() - before < 100 * 256);       /* less than a stack each */
-}
-
-/* "cuLaunchHostFunc": no CUDA calls in a host function. One that waits, maybe for the function, says so. */
+/* "cuLaunchHostFunc", "cuStreamAddCallback": no CUDA calls in either. An H200 refuses cuMemAlloc and cuCtxSetCurrent in a host function; most others could
+ * wait for it. What needs no driver that is started works. */
 static struct {
     CUstream s;
     CUevent e;
     CUdeviceptr p;
     CUcontext c;
-} waits;
+    CUmodule m;
+    CUgraphExec x;
+} from_host;
+
+static void
+calls_from_host(void)
+{
+    CUdeviceptr p;
+    const char *name;
+    int version;
+    EXPECT_RESULT(cuMemAlloc_v2(&p, 4), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuCtxSetCurrent(from_host.c), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuStreamSynchronize(from_host.s), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuEventSynchronize(from_host.e), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuCtxSynchronize_v2(from_host.c), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuMemFree_v2(from_host.p), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuMemcpyHtoDAsync_v2(from_host.p, &version, 4, from_host.s), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuMemsetD32Async(from_host.p, 0, 1, from_host.s), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuModuleUnload(from_host.m), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuGraphLaunch(from_host.x, from_host.s), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuStreamDestroy_v2(from_host.s), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuCtxDestroy_v2(from_host.c), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuDevicePrimaryCtxReset_v2(0), CUDA_ERROR_NOT_PERMITTED);
+    OK(cuGetErrorName(CUDA_ERROR_NOT_PERMITTED, &name));
+    OK(cuDriverGetVersion(&version));
+}
 
 static void CUDA_CB
-calls_that_wait(void *unused)
+host_calls(void *unused)
 {
-    EXPECT_RESULT(cuStreamSynchronize(waits.s), CUDA_ERROR_NOT_PERMITTED);
-    EXPECT_RESULT(cuEventSynchronize(waits.e), CUDA_ERROR_NOT_PERMITTED);
-    EXPECT_RESULT(cuCtxSynchronize_v2(waits.c), CUDA_ERROR_NOT_PERMITTED);
-    EXPECT_RESULT(cuMemFree_v2(waits.p), CUDA_ERROR_NOT_PERMITTED);
-    EXPECT_RESULT(cuCtxDestroy_v2(waits.c), CUDA_ERROR_NOT_PERMITTED);
+    calls_from_host();
+}
+
+static void CUDA_CB
+callback_calls(CUstream s, CUresult status, void *unused)
+{
+    calls_from_host();
 }
 
 static void
-host_function_waits(CUcontext c)
+no_calls_from_host(CUcontext c)
 {
-    waits.c = c;
-    OK(cuStreamCreate(&waits.s, 0));
-    OK(cuEventCreate(&waits.e, 0));
-    OK(cuMemAlloc_v2(&waits.p, 4));
-    OK(cuLaunchHostFunc(waits.s, calls_that_wait, NULL));
-    OK(cuEventRecord(waits.e, waits.s));
-    OK(cuStreamSynchronize(waits.s));
-    OK(cuEventSynchronize(waits.e));
-    OK(cuMemFree_v2(waits.p));
-    OK(cuEventDestroy_v2(waits.e));
-    OK(cuStreamDestroy_v2(waits.s));
+    CUgraph g;
+    CUgraphNode n;
+    CUDA_HOST_NODE_PARAMS h = { .fn = host_calls };
+    from_host.c = c;
+    OK(cuStreamCreate(&from_host.s, 0));
+    OK(cuEventCreate(&from_host.e, 0));
+    OK(cuMemAlloc_v2(&from_host.p, 4));
+    OK(cuModuleLoadData(&from_host.m, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n"));
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddHostNode(&n, g, NULL, 0, &h));
+    OK(cuGraphInstantiateWithFlags(&from_host.x, g, 0));
+    OK(cuLaunchHostFunc(from_host.s, host_calls, NULL));
+    OK(cuStreamAddCallback(from_host.s, callback_calls, NULL, 0));
+    OK(cuGraphLaunch(from_host.x, from_host.s));
+    OK(cuEventRecord(from_host.e, from_host.s));
+    OK(cuStreamSynchronize(from_host.s));
+    OK(cuEventSynchronize(from_host.e));
+    OK(cuGraphExecDestroy(from_host.x));
+    OK(cuGraphDestroy(g));
+    OK(cuModuleUnload(from_host.m));
+    OK(cuMemFree_v2(from_host.p));
+    OK(cuEventDestroy_v2(from_host.e));
+    OK(cuStreamDestroy_v2(from_host.s));
 }
 
 int
@@ -256,7 +258,7 @@ main(void)
     CUevent e, t0, t1;
     unsigned flags;
     int low, high, prio;
-    host_function_waits(ctx);
+    no_calls_from_host(ctx);
     OK(cuCtxGetStreamPriorityRange(&low, &high));
     EXPECT(low == 0 && high < 0);
     OK(cuStreamCreate(&a, CU_STREAM_DEFAULT));
@@ -420,6 +422,5 @@ main(void)
     OK(cuMemFreeHost((void *)word));
     OK(cuMemFreeHost(pinned));
     OK(cuCtxDestroy_v2(ctx));
-    current_in_host_function();
     return failures != 0;
 }
