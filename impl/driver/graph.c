@@ -194,16 +194,6 @@ graph_has(const struct graph *g, CUgraphNodeType type)
     return false;
 }
 
-bool
-graph_copyable(struct graph *g)
-{
-    pthread_mutex_lock(&graph_lock);
-    bool yes = !graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) && !graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE) &&
-               !graph_has(g, CU_GRAPH_NODE_TYPE_CONDITIONAL);
-    pthread_mutex_unlock(&graph_lock);
-    return yes;
-}
-
 /* The node that h names in g, or NULL; graph_lock protects it. */
 static struct node *
 member(struct graph *g, CUgraphNode h)
@@ -306,56 +296,57 @@ drv_cuGraphDestroyNode(CUgraphNode hNode)
 
 /* ---- clones ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Copy the works first, without the lock (a kernel's takes handles, a child's the lock), then link. */
-CUresult
-graph_copy(struct graph *from, struct graph **out)
+/* graph_lock held. */
+static CUresult
+copy_nodes(struct graph *from, struct graph *to, struct node **copies)
 {
-    struct graph *to = NULL;
-    CUresult e = graph_make(&to);
-    if (e != CUDA_SUCCESS)
-        return e;
-    pthread_mutex_lock(&graph_lock);
-    uint32_t n = from->count, i = 0;
-    struct node **old = calloc(n ? n : 1, sizeof *old), **new = calloc(n ? n : 1, sizeof *new);
-    if (!old || !new)
-        e = CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult e = CUDA_SUCCESS;
+    uint32_t n = 0;
     graph_number(from);
     for (struct node *k = from->first; k && e == CUDA_SUCCESS; k = k->next) {
-        handle_ref(&k->obj);
-        old[i++] = k;
-    }
-    if (e == CUDA_SUCCESS)
-        e = users_copy(from->users, from->nusers, &to->users);
-    if (e == CUDA_SUCCESS)
-        to->nusers = from->nusers;
-    to->clone_of = from->obj.handle;
-    pthread_mutex_unlock(&graph_lock);
-    for (uint32_t k = 0; k < n && e == CUDA_SUCCESS; k++) {
         struct work w;
         CUgraphNode h;
-        e = work_copy(&w, &old[k]->w);
+        e = work_copy(&w, &k->w);
         if (e != CUDA_SUCCESS)
             break;
-        e = node_add(to, NULL, 0, &w, &h);
+        e = node_add_locked(to, NULL, 0, &w, &h);
         if (e != CUDA_SUCCESS) {
             work_finish(&w);
             break;
         }
-        new[k] = to->last;
-        new[k]->original = old[k]->obj.handle;
+        copies[n++] = to->last;
+        to->last->original = k->obj.handle;
     }
+    for (const struct node *k = from->first; k && e == CUDA_SUCCESS; k = k->next)
+        for (uint32_t d = 0; d < k->deps.n && e == CUDA_SUCCESS; d++)
+            e = edge_add(copies[k->deps.v[d]->mark], copies[k->mark]);
+    return e;
+}
+
+/* Memory and conditions cannot be in two graphs ("cuGraphClone"). graph_lock held. */
+static bool
+copyable(const struct graph *g)
+{
+    return !graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) && !graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE) && !graph_has(g, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+}
+
+CUresult
+graph_copy(struct graph *from, struct graph **out)
+{
+    struct graph *to;
+    CUresult e = graph_make(&to);
+    if (e != CUDA_SUCCESS)
+        return e;
     pthread_mutex_lock(&graph_lock);
-    for (uint32_t k = 0; k < n && e == CUDA_SUCCESS; k++)
-        for (uint32_t d = 0; d < old[k]->deps.n && e == CUDA_SUCCESS; d++) {
-            uint32_t at = old[k]->deps.v[d]->mark;
-            if (at < n && old[at] == old[k]->deps.v[d])     /* one added meanwhile has no copy */
-                e = edge_add(new[at], new[k]);
-        }
+    struct node **copies = calloc(from->count + 1, sizeof *copies);
+    e = !copyable(from) ? CUDA_ERROR_NOT_SUPPORTED : !copies ? CUDA_ERROR_OUT_OF_MEMORY : users_copy(from->users, from->nusers, &to->users);
+    if (e == CUDA_SUCCESS) {
+        to->nusers = from->nusers;
+        to->clone_of = from->obj.handle;
+        e = copy_nodes(from, to, copies);
+    }
     pthread_mutex_unlock(&graph_lock);
-    for (uint32_t k = 0; k < i; k++)
-        handle_put(&old[k]->obj);
-    free(old);
-    free(new);
+    free(copies);
     if (e != CUDA_SUCCESS)
         graph_end(to);
     else
@@ -370,8 +361,6 @@ drv_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
     struct graph *c;
     if (!phGraphClone)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!graph_copyable(g))
-        return CUDA_ERROR_NOT_SUPPORTED;
     CUresult e = graph_copy(g, &c);
     if (e == CUDA_SUCCESS) {
         *phGraphClone = HANDLE(CUgraph, c);

@@ -2,7 +2,7 @@
  * Private to impl/driver: CUDA graphs (docs/graphs.md). A node holds one `struct work`, the driver's description of one stream
  * operation with everything that it needs copied; stream capture makes such descriptions instead of submitting, an executable graph
  * holds copies of them in an order that respects the edges, and a launch submits each to the stream.
- * Structure (nodes, edges, captures) is under graph_lock; an executable graph has its own lock. Nodes in lists kept across calls are
+ * Structure (nodes, edges, captures) and what nodes hold are under graph_lock; an executable graph has its own lock, which comes before. Nodes in lists kept across calls are
  * named by handle, so that a destroyed one is recognised. */
 #ifndef CWD_GRAPH_H
 #define CWD_GRAPH_H
@@ -155,11 +155,9 @@ node_handle(const struct node *n)
 
 CUresult graph_make(struct graph **out);                    /* with a reference of the caller's, besides the handle's */
 void     graph_end(struct graph *g);                        /* ends the handle and gives the caller's reference back */
-/* Copy nodes, edges and user objects. mates (may be NULL): originals in order of creation correspond to copies. */
+/* Copy nodes, edges and counts of user objects. CUDA_ERROR_NOT_SUPPORTED: with memory or conditional nodes. */
 CUresult graph_copy(struct graph *from, struct graph **out);
 bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_lock held; nested ones count */
-/* It can be cloned: no memory and no conditional nodes ("cuGraphClone"). Takes graph_lock. */
-bool     graph_copyable(struct graph *g);
 /* Append a node that depends on deps (handles); takes w over on success. */
 CUresult node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
 CUresult node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);

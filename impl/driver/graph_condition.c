@@ -51,7 +51,9 @@ condition_put(struct graph_condition *c)
             break;
         }
     pthread_mutex_unlock(&conditions_lock);
-    if (last)
+    if (last && memory_settled(c->ctx))
+        condition_free(&c->later);
+    else if (last)
         later_run(&c->later, condition_free);
 }
 

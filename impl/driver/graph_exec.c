@@ -526,7 +526,7 @@ entry_issue(const struct ctx *c, struct cwb_stream *s, struct entry *e)
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         r = result_of(be->event_record(w->event->be, s));
         if (r == CUDA_SUCCESS)
-            atomic_store(&w->event->recorded, true);
+            event_recorded(w->event);
         w->event->behind.n = 0;
         return r;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    graph_memory_live(w->alloc.m, true); return r;
@@ -635,7 +635,7 @@ drv_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     CUresult e = stream_get(c, hStream, &s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = stream_admit(s);                /* takes the graphs' lock, so before that of x */
+    e = stream_admit(s);
     if (e != CUDA_SUCCESS)
         return e;
     pthread_mutex_lock(&x->lock);

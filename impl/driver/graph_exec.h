@@ -37,7 +37,7 @@ void body_finish(struct body *b);       /* NULL: nothing. May call the applicati
  * launched). No lock is held. */
 void body_retire(struct body *b, struct launch_end *last);
 struct launch_end *launch_end_ref(struct launch_end *l);        /* NULL: NULL */
-/* NULL: the node has no entry. The graph's lock is held, here and below. */
+/* NULL: the node has no entry. The executable graph's lock is held, here and below. */
 struct entry *body_find(struct body *b, CUgraphNode node);
 /* Before any change of the body. */
 void exec_forget_plan(struct exec *x);

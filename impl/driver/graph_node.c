@@ -33,6 +33,28 @@ add(CUgraphNode *out, CUgraph hGraph, const CUgraphNode *deps, size_t n, CUresul
     if (!n || n->w.type != (t))                                                                                        \
         return CUDA_ERROR_INVALID_VALUE
 
+static inline void
+unlock_graphs(pthread_mutex_t **l)
+{
+    pthread_mutex_unlock(*l);
+}
+
+/* The same, with graph_lock held until the function returns: nobody replaces the node's work. */
+#define NODE_LOCKED(n, h, t)                                                                                           \
+    NODE_OF(n, h, t);                                                                                                  \
+    pthread_mutex_lock(&graph_lock);                                                                                   \
+    pthread_mutex_t *held_ __attribute__((cleanup(unlock_graphs))) = &graph_lock
+
+/* The handle of the context that n's work is for. */
+static CUcontext
+node_context(const struct node *n)
+{
+    pthread_mutex_lock(&graph_lock);
+    CUcontext h = work_context(&n->w)->handle;
+    pthread_mutex_unlock(&graph_lock);
+    return h;
+}
+
 static CUresult
 replace(struct node *n, CUresult made, struct work *w)
 {
@@ -79,7 +101,7 @@ drv_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraph
 CUresult
 drv_cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     if (!nodeParams)
         return CUDA_ERROR_INVALID_VALUE;
     const struct cwb_launch *l = &n->w.kernel.l;
@@ -122,7 +144,7 @@ drv_cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_
 CUresult
 drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue *value_out)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     if (!value_out)
         return CUDA_ERROR_INVALID_VALUE;
     switch ((int)attr) {
@@ -155,7 +177,7 @@ CUresult
 drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value)
 {
     CUkernelNodeAttrValue old;
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = drv_cuGraphKernelNodeGetAttribute(hNode, attr, &old);
@@ -188,14 +210,19 @@ drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, co
 CUresult
 drv_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
 {
-    NODE_OF(d, dst, CU_GRAPH_NODE_TYPE_KERNEL);
+    const uint32_t copied = CWB_LAUNCH_COOPERATIVE | CWB_LAUNCH_CLUSTER;
     struct node *s AUTO_PUT = handle_get(src, KIND_NODE);
+    NODE_LOCKED(d, dst, CU_GRAPH_NODE_TYPE_KERNEL);
     if (!s || s->w.type != CU_GRAPH_NODE_TYPE_KERNEL)
         return CUDA_ERROR_INVALID_VALUE;
+    struct cwb_launch l = d->w.kernel.l;
+    l.flags = (l.flags & ~copied) | (s->w.kernel.l.flags & copied);
+    memcpy(l.cluster, s->w.kernel.l.cluster, sizeof l.cluster);
+    CUresult e = launch_check(d->w.kernel.f, &l);
+    if (e != CUDA_SUCCESS)
+        return e;                       /* they do not suit its shape */
+    d->w.kernel.l = l;
     d->w.kernel.priority = s->w.kernel.priority;
-    const uint32_t copied = CWB_LAUNCH_COOPERATIVE | CWB_LAUNCH_CLUSTER;
-    d->w.kernel.l.flags = (d->w.kernel.l.flags & ~copied) | (s->w.kernel.l.flags & copied);
-    memcpy(d->w.kernel.l.cluster, s->w.kernel.l.cluster, sizeof d->w.kernel.l.cluster);
     return CUDA_SUCCESS;
 }
 
@@ -213,7 +240,7 @@ drv_cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraph
 CUresult
 drv_cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
     if (!nodeParams)
         return CUDA_ERROR_INVALID_VALUE;
     *nodeParams = n->w.copy.p;
@@ -225,7 +252,7 @@ drv_cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParam
 {
     NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
     struct work w;
-    return replace(n, work_memcpy(&w, nodeParams, n->w.copy.ctx->handle), &w);
+    return replace(n, work_memcpy(&w, nodeParams, node_context(n)), &w);
 }
 
 CUresult
@@ -240,7 +267,7 @@ drv_cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraph
 CUresult
 drv_cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEMSET);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_MEMSET);
     if (!nodeParams)
         return CUDA_ERROR_INVALID_VALUE;
     *nodeParams = n->w.fill.p;
@@ -252,7 +279,7 @@ drv_cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS 
 {
     NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEMSET);
     struct work w;
-    return replace(n, work_memset(&w, nodeParams, n->w.fill.ctx->handle), &w);
+    return replace(n, work_memset(&w, nodeParams, node_context(n)), &w);
 }
 
 /* ---- host functions, empty nodes, children, events ---------------------------------------------------------------------------------- */
@@ -269,7 +296,7 @@ drv_cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNo
 CUresult
 drv_cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_HOST);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_HOST);
     if (!nodeParams)
         return CUDA_ERROR_INVALID_VALUE;
     *nodeParams = n->w.host;
@@ -300,8 +327,6 @@ drv_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUg
     struct graph *g AUTO_PUT = handle_get(childGraph, KIND_GRAPH);
     if (!g || childGraph == hGraph)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!graph_copyable(g))
-        return CUDA_ERROR_NOT_SUPPORTED;
     struct work w = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
     return add(phGraphNode, hGraph, dependencies, numDependencies, graph_copy(g, &w.child), &w);
 }
@@ -309,7 +334,7 @@ drv_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUg
 CUresult
 drv_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_GRAPH);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_GRAPH);
     if (!phGraph)
         return CUDA_ERROR_INVALID_VALUE;
     *phGraph = HANDLE(CUgraph, n->w.child);
@@ -327,7 +352,7 @@ add_event(CUgraphNodeType type, CUgraphNode *out, CUgraph hGraph, const CUgraphN
 static CUresult
 get_event(CUgraphNodeType type, CUgraphNode hNode, CUevent *out)
 {
-    NODE_OF(n, hNode, type);
+    NODE_LOCKED(n, hNode, type);
     if (!out)
         return CUDA_ERROR_INVALID_VALUE;
     *out = HANDLE(CUevent, n->w.event);
@@ -394,7 +419,7 @@ drv_cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgra
 CUresult
 drv_cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
     if (!params_out)
         return CUDA_ERROR_INVALID_VALUE;
     *params_out = n->w.alloc.p;
@@ -434,7 +459,7 @@ drv_cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgrap
 CUresult
 drv_cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEM_FREE);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_MEM_FREE);
     if (!dptr_out)
         return CUDA_ERROR_INVALID_VALUE;
     *dptr_out = n->w.free.address;
@@ -467,7 +492,7 @@ drv_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUg
 CUresult
 drv_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
-    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
     *p = (CUDA_BATCH_MEM_OP_NODE_PARAMS){ n->w.batch.ctx->handle, n->w.batch.count, n->w.batch.list, n->w.batch.flags };

@@ -363,9 +363,10 @@ update(CUgraphExec hGraphExec, CUgraph hGraph, struct difference *d)
     }
     struct launch_end *last = NULL;
     d->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-    pthread_mutex_lock(&graph_lock);
     pthread_mutex_lock(&x->lock);
+    pthread_mutex_lock(&graph_lock);
     CUresult r = match(x, x->body, g, new, d);
+    pthread_mutex_unlock(&graph_lock);
     if (r == CUDA_SUCCESS) {
         struct body *old = x->body;
         exec_forget_plan(x);
@@ -377,7 +378,6 @@ update(CUgraphExec hGraphExec, CUgraph hGraph, struct difference *d)
         d->result = CU_GRAPH_EXEC_UPDATE_ERROR;
     }
     pthread_mutex_unlock(&x->lock);
-    pthread_mutex_unlock(&graph_lock);
     body_retire(new, last);
     return r;
 }
@@ -414,11 +414,12 @@ drv_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode
     struct difference d = { 0 };
     struct launch_end *last = NULL;
     CUresult r = CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&graph_lock);
     pthread_mutex_lock(&x->lock);
     struct entry *e = body_find(x->body, hNode);
     if (g && new && e && e->child) {
+        pthread_mutex_lock(&graph_lock);
         r = match(x, e->child, g, new, &d);
+        pthread_mutex_unlock(&graph_lock);
         if (r == CUDA_SUCCESS) {
             struct body *old = e->child;
             exec_forget_plan(x);
@@ -428,7 +429,6 @@ drv_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode
         }
     }
     pthread_mutex_unlock(&x->lock);
-    pthread_mutex_unlock(&graph_lock);
     body_retire(new, last);
     return r;
 }

@@ -344,18 +344,19 @@ graph_memory_put(struct graph_memory *m)
     struct range r;
     if (range_remove(m->address, 1u << RANGE_GRAPH, &r))
         range_forget(&r);
-    later_run(&m->later, memory_free);
+    if (memory_settled(m->ctx))
+        memory_free(&m->later);
+    else
+        later_run(&m->later, memory_free);
 }
 
 void
 graph_memory_live(struct graph_memory *m, bool live)
 {
-    if (atomic_exchange(&m->live, live) == live)
-        return;
-    if (live)
+    if (live)                           /* the program's reference, before a free in another thread can give it back */
         atomic_fetch_add(&m->refs, 1);
-    else
-        graph_memory_put(m);
+    if (atomic_exchange(&m->live, live))
+        graph_memory_put(m);            /* that; or it had one already */
 }
 
 void
@@ -440,8 +441,6 @@ general_child(struct work *w, const CUDA_CHILD_GRAPH_NODE_PARAMS *p)
         return CUDA_ERROR_INVALID_VALUE;
     if (p->ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE)
         return unsupported("cuGraphAddNode", "a child graph that moves into its parent");
-    if (!graph_copyable(g))
-        return CUDA_ERROR_NOT_SUPPORTED;
     *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_GRAPH };
     return graph_copy(g, &w->child);
 }

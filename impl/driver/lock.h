@@ -2,7 +2,8 @@
  * The driver's lock order. A thread that holds a lock may take only locks further down this list, and never two of one line.
  *
  *  -1  module.launching     a kernel runs that launches kernels (device_launch.c); driver calls are made under it
- *   0  graph_lock          structure of graphs, and captures; after it, an executable graph's lock
+ *   0  exec.lock           an executable graph; held while a launch of it waits for a condition's value
+ *      graph_lock          structure of graphs, and captures; comes after an executable graph's
  *   1  g.lock              start-up, the device list
  *   2  primary.lock        one per device: the primary context's retain count and instance
  *      imports (ipc.c)      memory of other processes that is mapped here

@@ -799,8 +799,38 @@ cluster(void)
     k.gridDimX = 3;                     /* no whole clusters */
     EXPECT_RESULT(cuGraphKernelNodeSetParams_v2(n, &k), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     EXPECT_RESULT(cuGraphExecKernelNodeSetParams_v2(e, n, &k), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    /* nor are they copied to a node that they do not suit */
+    CUgraphNode other;
+    OK(cuGraphAddKernelNode_v2(&other, g, NULL, 0, &k));
+    EXPECT_RESULT(cuGraphKernelNodeCopyAttributes(other, n), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    OK(cuGraphKernelNodeGetAttribute(other, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &is));
+    EXPECT(is.clusterDim.x == 0);
     OK(cuGraphExecDestroy(e));
     OK(cuGraphDestroy(g));
+}
+
+/* An event that was recorded in a capture, and then by a launch, is one that was recorded ("cuEventRecord": the latest record counts). */
+static void
+recorded_again(void)
+{
+    CUstream s = stream();
+    CUevent e;
+    CUgraph g;
+    CUgraphNode n;
+    OK(cuEventCreate(&e, 0));
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuEventRecord(e, s));
+    OK(cuStreamEndCapture(s, &g));
+    OK(cuGraphAddEventRecordNode(&n, g, NULL, 0, e));
+    CUgraphExec x = instantiate(g);
+    OK(cuGraphDestroy(g));
+    OK(cuGraphLaunch(x, s));
+    OK(cuStreamWaitEvent(s, e, 0));
+    OK(cuEventSynchronize(e));
+    OK(cuEventQuery(e));
+    OK(cuGraphExecDestroy(x));
+    OK(cuEventDestroy_v2(e));
+    OK(cuStreamDestroy_v2(s));
 }
 
 /* Memory that a node needs and the program freed: nothing of the launch runs. */
@@ -825,77 +855,6 @@ freed(void)
     check("not launched", x, same);
     OK(cuGraphExecDestroy(e));
     OK(cuGraphDestroy(g));
-    OK(cuStreamDestroy_v2(s));
-}
-
-/* One thread launches a graph that binds a texture anew each time, another updates it, while a third stream captures: they take the graphs'
- * lock and the executable graph's in one order. */
-struct bound_graph {
-    CUgraph g;
-    CUgraphExec e;
-    CUtexref ref;
-};
-
-enum { ROUNDS = 300 };
-
-static void *
-launch_bound(void *p)
-{
-    struct bound_graph *b = p;
-    OK(cuCtxSetCurrent(ctx));
-    CUstream s = stream();
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        OK(cuTexRefSetFlags(b->ref, i & 1 ? CU_TRSF_READ_AS_INTEGER : 0));
-        OK(cuGraphLaunch(b->e, s));
-    }
-    OK(cuStreamSynchronize(s));
-    OK(cuStreamDestroy_v2(s));
-    return NULL;
-}
-
-static void *
-update_bound(void *p)
-{
-    struct bound_graph *b = p;
-    CUgraphExecUpdateResultInfo info;
-    for (unsigned i = 0; i < ROUNDS * 10; i++)
-        OK(cuGraphExecUpdate_v2(b->e, b->g, &info));
-    return NULL;
-}
-
-static void
-lock_order(void)
-{
-    static const char bound[] =
-        ".version 7.0\n.target sm_70\n.address_size 64\n.global .texref t;\n"
-        ".visible .entry k() { .reg .f32 %f<4>; .reg .b32 %r; mov.b32 %r, 0; tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [t, {%r}]; ret; }\n";
-    struct bound_graph b;
-    CUmodule m;
-    CUfunction f;
-    CUgraphNode n;
-    CUgraph captured;
-    size_t offset;
-    CUstream s = stream();
-    pthread_t t[2];
-    OK(cuModuleLoadData(&m, bound));
-    OK(cuModuleGetFunction(&f, m, "k"));
-    OK(cuModuleGetTexRef(&b.ref, m, "t"));
-    OK(cuTexRefSetFormat(b.ref, CU_AD_FORMAT_FLOAT, 1));
-    OK(cuTexRefSetAddress_v2(&offset, b.ref, x, BYTES));
-    CUDA_KERNEL_NODE_PARAMS k = { .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1 };
-    OK(cuGraphCreate(&b.g, 0));
-    OK(cuGraphAddKernelNode_v2(&n, b.g, NULL, 0, &k));
-    b.e = instantiate(b.g);
-    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
-    pthread_create(&t[0], NULL, launch_bound, &b);
-    pthread_create(&t[1], NULL, update_bound, &b);
-    pthread_join(t[0], NULL);
-    pthread_join(t[1], NULL);
-    OK(cuStreamEndCapture(s, &captured));
-    OK(cuGraphDestroy(captured));
-    OK(cuGraphExecDestroy(b.e));
-    OK(cuGraphDestroy(b.g));
-    OK(cuModuleUnload(m));
     OK(cuStreamDestroy_v2(s));
 }
 
@@ -990,8 +949,8 @@ main(void)
         { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
         { "unloaded", unloaded }, { "topology", topology }, { "users", users }, { "many_users", many_users },
-        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "freed", freed },
-        { "lock_order", lock_order }, { "arrays", arrays }, { "large", large },
+        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "recorded_again", recorded_again }, { "freed", freed },
+        { "arrays", arrays }, { "large", large },
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         int before = failures;
