@@ -76,37 +76,57 @@ use_primary(int device)
     return cudaSuccess;
 }
 
+/* Is c that of a device, whose primary context the Runtime has not retained? */
+static bool
+is_unretained(CUcontext c, int *device)
+{
+    bool is = false;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MAX_DEVICES && !is; i++) {
+        is = devices[i].primary == c && !devices[i].retained;
+        *device = i;
+    }
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
+/* The handle of the device's primary context if that is active: once for the process. To ask for it is to retain it; what is released again may be another
+ * thread's, if the program resets the device and retains it just then. */
+static void
+learn_primary(int device)
+{
+    unsigned flags = 0;
+    int active = 0;
+    bool release = false;
+
+    if (CU(cuDevicePrimaryCtxGetState)(device, &flags, &active) != CUDA_SUCCESS || !active)
+        return;
+    pthread_mutex_lock(&lock);
+    if (!devices[device].primary)
+        release = CU(cuDevicePrimaryCtxRetain)(&devices[device].primary, device) == CUDA_SUCCESS;
+    pthread_mutex_unlock(&lock);
+    if (release)
+        (void)CU(cuDevicePrimaryCtxRelease_v2)(device);
+}
+
 /* The context that the driver has for the thread is a primary one that only driver calls retained so far, or one that a reset
  * ended: the Runtime's own reference is added. */
 static cudaError_t
 adopt(CUcontext c)
 {
     CUdevice d = 0;
-    unsigned flags = 0;
-    int active = 0;
+    int known;
 
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < MAX_DEVICES; i++) {
-        if (devices[i].primary == c && !devices[i].retained) {
-            pthread_mutex_unlock(&lock);
-            return use_primary(i);
-        }
-    }
-    pthread_mutex_unlock(&lock);
+    if (is_unretained(c, &known))
+        return use_primary(known);
     cudaError_t e = rt_result(CU(cuCtxGetDevice)(&d));
     if (e != cudaSuccess)
         return e;
-    if (d >= 0 && d < MAX_DEVICES && CU(cuDevicePrimaryCtxGetState)(d, &flags, &active) == CUDA_SUCCESS && active) {
-        pthread_mutex_lock(&lock);
-        bool retained = devices[d].retained;
-        pthread_mutex_unlock(&lock);
-        CUcontext p = NULL;
-        if (!retained && CU(cuDevicePrimaryCtxRetain)(&p, d) == CUDA_SUCCESS) {
-            (void)CU(cuDevicePrimaryCtxRelease_v2)(d);
-            if (p == c)
-                return use_primary(d);
-        }
-    }
+    if (d >= 0 && d < MAX_DEVICES)
+        learn_primary(d);
+    if (is_unretained(c, &known))
+        return use_primary(known);
     remember(c, d);
     return cudaSuccess;
 }
@@ -315,12 +335,14 @@ rt_cudaDeviceReset(void)
     /* Without a release, which could be of a context that another thread retains after the reset. */
     cudaError_t e = retained ? rt_result(CU(cuDevicePrimaryCtxReset_v2)(d)) : cudaSuccess;
     pthread_mutex_lock(&lock);
-    if (retained)
+    if (retained) {
         devices[d].resetting = false;
+        devices[d].retained = e != cudaSuccess;
+    }
     atomic_fetch_add_explicit(&rt_epoch, 1, memory_order_acq_rel);
     pthread_cond_broadcast(&was_reset);
     pthread_mutex_unlock(&lock);
-    if (own)
+    if (own || e != cudaSuccess)
         return e;
     (void)CU(cuCtxSetCurrent)(NULL);
     rt_self.context = NULL;
