@@ -94,7 +94,7 @@ CUresult work_memcpy(struct work *w, const CUDA_MEMCPY3D *p, CUcontext ctx);
 CUresult work_memset(struct work *w, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx);
 CUresult work_event(struct work *w, CUgraphNodeType type, CUevent e);
 CUresult work_host(struct work *w, const CUDA_HOST_NODE_PARAMS *p);
-CUresult work_alloc(struct work *w, CUDA_MEM_ALLOC_NODE_PARAMS *p);
+CUresult work_alloc(struct work *w, struct ctx *c, CUDA_MEM_ALLOC_NODE_PARAMS *p);     /* c NULL: the current one */
 CUresult work_free(struct work *w, CUdeviceptr address);
 CUresult work_batch(struct work *w, struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags);
 CUresult work_conditional(struct work *w, CUDA_CONDITIONAL_NODE_PARAMS *p);     /* p->phGraph_out: w's */

@@ -413,7 +413,7 @@ drv_cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgra
 {
     CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
     struct work w;
-    return add(phGraphNode, hGraph, dependencies, numDependencies, work_alloc(&w, nodeParams), &w);
+    return add(phGraphNode, hGraph, dependencies, numDependencies, work_alloc(&w, NULL, nodeParams), &w);
 }
 
 CUresult

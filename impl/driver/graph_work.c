@@ -396,15 +396,14 @@ graph_memory_used(CUdevice device)
 }
 
 CUresult
-work_alloc(struct work *w, CUDA_MEM_ALLOC_NODE_PARAMS *p)
+work_alloc(struct work *w, struct ctx *c, CUDA_MEM_ALLOC_NODE_PARAMS *p)
 {
     struct device *d;
-    struct ctx *c;
     if (!p || !p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || p->poolProps.handleTypes ||
         p->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE || (p->accessDescCount && !p->accessDescs))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = device_get(p->poolProps.location.id, &d);
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS && !c)
         e = ctx_current(&c);
     if (e != CUDA_SUCCESS)
         return e;
@@ -477,7 +476,7 @@ work_general(struct work *w, CUgraphNodeParams *p)
         return work_event(w, p->type, p->eventRecord.event);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
         CUDA_MEM_ALLOC_NODE_PARAMS a = { p->alloc.poolProps, p->alloc.accessDescs, p->alloc.accessDescCount, p->alloc.bytesize, 0 };
-        CUresult e = work_alloc(w, &a);
+        CUresult e = work_alloc(w, NULL, &a);
         p->alloc.dptr = a.dptr;
         return e;
     }

@@ -540,7 +540,7 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
             .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, p->device } }, .bytesize = size,
         };
         struct work w;
-        e = work_alloc(&w, &n);
+        e = work_alloc(&w, s->obj.ctx, &n);
         e = capture_work(s, e, &w);
         if (e == CUDA_SUCCESS)
             *dptr = n.dptr;

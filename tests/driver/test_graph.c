@@ -833,6 +833,33 @@ recorded_again(void)
     OK(cuStreamDestroy_v2(s));
 }
 
+/* What a stream captures is for its context, whichever is current. */
+static void
+captured_elsewhere(void)
+{
+    CUcontext other;
+    CUstream s = stream();
+    CUdeviceptr p;
+    CUgraph g;
+    fill_in();
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuMemAllocAsync(&p, BYTES, s));
+    OK(cuMemcpyDtoDAsync_v2(p, x, BYTES, s));
+    OK(launch_mad(s, p, 2, 1));
+    OK(cuMemcpyDtoDAsync_v2(y, p, BYTES, s));
+    OK(cuMemFreeAsync(p, s));
+    OK(cuStreamEndCapture(s, &g));
+    CUgraphExec e = instantiate(g);
+    OK(cuGraphDestroy(g));
+    OK(cuCtxDestroy_v2(other));
+    OK(cuCtxSetCurrent(ctx));
+    run(e, s, 1);
+    check("captured while another context was current", y, twice1);
+    OK(cuGraphExecDestroy(e));
+    OK(cuStreamDestroy_v2(s));
+}
+
 /* Memory that a node needs and the program freed: nothing of the launch runs. */
 static void
 freed(void)
@@ -949,7 +976,7 @@ main(void)
         { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
         { "unloaded", unloaded }, { "topology", topology }, { "users", users }, { "many_users", many_users },
-        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "recorded_again", recorded_again }, { "freed", freed },
+        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "recorded_again", recorded_again }, { "captured_elsewhere", captured_elsewhere }, { "freed", freed },
         { "arrays", arrays }, { "large", large },
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
