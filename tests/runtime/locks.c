@@ -5,7 +5,7 @@
  *   module    both load a module, which needs the compiler;
  *   managed   the main thread uses a managed variable first, the constructor registers a binary.
  * And
- *   reset     a reset that waits for its device's work holds up no other device. */
+ *   reset     a reset that waits for its device's work holds up no other device; one in a host function is refused, and nothing comes of it. */
 #include "impl/api/cuda.h"
 #include "impl/api/cuda_runtime.h"
 
@@ -122,6 +122,31 @@ use_other(void *unused)
 }
 
 static void
+refused(void *unused)
+{
+    void *p = NULL;
+    if (cudaDeviceReset() != cudaErrorNotPermitted || cudaMalloc(&p, 4) != cudaErrorNotPermitted)
+        failures++;
+}
+
+/* The Runtime has the one reference to the primary context that it had. */
+static void
+reset_refused(void)
+{
+    unsigned flags;
+    int active = 1;
+    OK(cudaLaunchHostFunc(NULL, refused, NULL));
+    OK(cudaDeviceSynchronize());
+    OK(cudaFree(NULL));
+    OK(cuDevicePrimaryCtxRelease_v2(0));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    if (active) {
+        fprintf(stderr, "retained again after a reset that was refused\n");
+        failures++;
+    }
+}
+
+static void
 reset(void)
 {
     pthread_t t;
@@ -133,6 +158,7 @@ reset(void)
         failures++;
     pthread_join(t, NULL);
     OK(cudaFree(NULL));
+    reset_refused();
 }
 
 int
