@@ -218,8 +218,11 @@ copy(const struct end *dst, const struct end *src, size_t width, size_t height, 
         return e;
     if (!width || !height || !depth)
         return CUDA_SUCCESS;
-    if (stream_captures(s))
-        return async ? capture_copy(s, dst, src, width, height, depth) : capture_refuse(s);
+    if (stream_captures(s) && async)
+        return capture_copy(s, dst, src, width, height, depth);
+    e = capture_refuse(s);
+    if (e != CUDA_SUCCESS)
+        return e;
     struct copy_job j;
     e = resolve(dst, src, width, height, depth, &j);
     if (e != CUDA_SUCCESS)
@@ -657,11 +660,13 @@ fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width,
     if (!width || !height)
         return CUDA_SUCCESS;
     struct fill_job j;
-    if (stream_captures(s)) {
+    if (stream_captures(s) && async) {
         struct work w;
-        return async ? capture_work(s, work_memset(&w, &p, s->obj.ctx->handle), &w) : capture_refuse(s);
+        return capture_work(s, work_memset(&w, &p, s->obj.ctx->handle), &w);
     }
-    e = fill_resolve(&p, &j);
+    e = capture_refuse(s);
+    if (e == CUDA_SUCCESS)
+        e = fill_resolve(&p, &j);
     if (e == CUDA_SUCCESS)
         e = stream_begin(s);
     if (e != CUDA_SUCCESS)

@@ -324,7 +324,7 @@ CUresult capture_unsafe_slow(void);
 CUresult capture_legacy_slow(struct ctx *c);
 CUresult capture_context_slow(struct ctx *c);
 CUresult capture_event_slow(struct event *e, bool waits);
-CUresult capture_refuse(struct stream *s);      /* an operation that cannot be captured */
+CUresult capture_refuse(struct stream *s);      /* an operation that cannot be captured; success: s captures nothing, or no longer */
 void     capture_stream_gone(struct stream *s);
 
 #define CAPTURES() __builtin_expect(atomic_load_explicit(&captures_active, memory_order_relaxed) != 0, 0)

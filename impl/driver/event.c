@@ -126,15 +126,13 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
         return e;
     if (s->obj.ctx != ev->obj.ctx)
         return CUDA_ERROR_INVALID_HANDLE;       /* event and stream must be of one context */
-    if (stream_captures(s) && ev->ipc)
-        return capture_refuse(s);
-    if (stream_captures(s)) {
+    if (stream_captures(s) && !ev->ipc) {
         struct work w;
         if (!(flags & CU_EVENT_RECORD_EXTERNAL))
             return capture_record(s, ev);
         return capture_work(s, work_event(&w, CU_GRAPH_NODE_TYPE_EVENT_RECORD, hEvent), &w);
     }
-    if (flags & CU_EVENT_RECORD_EXTERNAL)
+    if (flags & CU_EVENT_RECORD_EXTERNAL && !stream_captures(s))
         return CUDA_ERROR_ILLEGAL_STATE;        /* means something in a capture only */
     e = stream_begin(s);
     if (e != CUDA_SUCCESS)

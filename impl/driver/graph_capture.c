@@ -198,6 +198,8 @@ CUresult
 capture_refuse(struct stream *s)
 {
     CUresult e = CUDA_SUCCESS;
+    if (!stream_captures(s))
+        return e;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
     if (p) {

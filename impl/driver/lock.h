@@ -7,13 +7,15 @@
  *   1  g.lock              start-up, the device list
  *   2  primary.lock        one per device: the primary context's retain count and instance
  *      imports (ipc.c)      memory of other processes that is mapped here
+ *      mappings (vmm.c)     reservations, mappings, what multicast objects stand for
  *   3  ctx.lock            lists of a context's objects, its limits and settings
  *   4  module.lock         function and reference tables of a module; link, library and
  *                           texture reference state (of those, a texture reference's comes last)
  *   5  ctx.order           order of submission to streams (default-stream rules); backend *submit* ops run under it
  *   6  pools_lock, then pool.lock; ranges; objmap; locals; descs_lock   tables of pools and their blocks, addresses, texture objects, values of
  *                           contexts, descriptors of resources: no call is made under them, but a pool's of mem_use, mem_extend, mem_cut
- *   7  handle free list, contexts_lock (the list of contexts), log, later.c's, the backend's own and impl/va.c's: leaves
+ *   7  handle free list, contexts_lock (the list of contexts), memory_lock and conditions_lock (graphs'), log, later.c's, the backend's own and
+ *      impl/va.c's: leaves
  *
  * The dynamic loader has a lock of its own, under which constructors of libraries call the driver: no lock of ours is held where a library may
  * be loaded (jit_open, cwb_backend.load).
