@@ -206,8 +206,9 @@ copy(const struct end *dst, const struct end *src, size_t width, size_t height, 
 {
     /* Copies look their addresses up in the current context; where there is one, and it has ended, they fail (driver 580). */
     struct ctx *current;
-    if (ctx_current(&current) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
-        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult lost = ctx_current(&current);
+    if (lost == CUDA_ERROR_CONTEXT_IS_DESTROYED || lost == CUDA_ERROR_NOT_PERMITTED)
+        return lost;
     STREAM_CONTEXT(c, hStream);
     CUresult done;
     if (copy_now(c, dst, src, width, height, depth, hStream, async, &done))

@@ -125,8 +125,9 @@ struct global {
 };
 extern struct global g;
 
-/* The thread runs a host function or a callback of a stream, which makes no CUDA calls ("cuLaunchHostFunc", "cuStreamAddCallback"): many could
- * wait, perhaps for the function itself. initial-exec: asked by every call. */
+/* The thread runs a host function or a callback of a stream, which makes no CUDA calls ("cuLaunchHostFunc", "cuStreamAddCallback"). An H200 refuses those
+ * that look for a context or a device (READY), and takes those that name a stream or an event (STARTED, stream_context); of these we refuse
+ * what would wait, perhaps for the function itself. initial-exec: asked by every call. */
 extern _Thread_local bool drv_in_host_function __attribute__((tls_model("initial-exec")));
 
 /* CUDA_SUCCESS once cuInit succeeded and not in a host function, else the error every call gives. */
@@ -138,6 +139,7 @@ driver_state(void)
     return __builtin_expect(ready, 1) ? CUDA_SUCCESS : driver_not_ready();
 }
 #define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+#define STARTED() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS && r_ != CUDA_ERROR_NOT_PERMITTED) return r_; } while (0)
 bool driver_redirects(void);            /* cw_redirect_at_driver_call, where a child may call it */
 void logs_start(void);                  /* what is said from here on is kept for cuLogs... */
 void logs_forked(void);

@@ -82,7 +82,7 @@ drv_cuEventDestroy_v2(CUevent hEvent)
 {
     if (!hEvent)
         return CUDA_ERROR_INVALID_HANDLE;       /* also before cuInit (driver 580) */
-    READY();
+    STARTED();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     return ev && handle_kill(&ev->obj) ? ctx_error(ev->obj.ctx) : CUDA_ERROR_INVALID_HANDLE;     /* gone all the same */
 }
@@ -170,7 +170,7 @@ drv_cuEventQuery(CUevent hEvent)
 {
     if (!hEvent)
         return CUDA_ERROR_INVALID_HANDLE;       /* also before cuInit (driver 580) */
-    READY();
+    STARTED();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
@@ -185,10 +185,14 @@ drv_cuEventSynchronize(CUevent hEvent)
 {
     if (!hEvent)
         return CUDA_ERROR_INVALID_HANDLE;       /* also before cuInit (driver 580) */
-    READY();
+    STARTED();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (drv_in_host_function) {
+        CUresult done = drv_cuEventQuery(hEvent);
+        return done == CUDA_ERROR_NOT_READY ? CUDA_ERROR_NOT_PERMITTED : done;
+    }
     CUresult e = capture_event(ev, true);
     if (e == CUDA_SUCCESS && ev->ipc) {
         ipc_event_wait(ev->ipc);
@@ -209,7 +213,7 @@ drv_cuEventSynchronize(CUevent hEvent)
 CUresult
 drv_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
 {
-    READY();
+    STARTED();
     if (!pMilliseconds)
         return CUDA_ERROR_INVALID_VALUE;
     struct event *a AUTO_PUT = handle_get(hStart, KIND_EVENT);

@@ -419,6 +419,7 @@ drv_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, u
                    unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                    void **kernelParams, void **extra)
 {
+    READY();
     STREAM_CONTEXT(c, hStream);
     struct cwb_launch l = { .grid = { gridDimX, gridDimY, gridDimZ }, .block = { blockDimX, blockDimY, blockDimZ },
                             .dynamic_shared = sharedMemBytes };
@@ -430,6 +431,7 @@ drv_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int 
                               unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
                               unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
 {
+    READY();
     STREAM_CONTEXT(c, hStream);
     struct cwb_launch l = { .grid = { gridDimX, gridDimY, gridDimZ }, .block = { blockDimX, blockDimY, blockDimZ },
                             .dynamic_shared = sharedMemBytes, .flags = CWB_LAUNCH_COOPERATIVE };
@@ -444,6 +446,7 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
         (void)c;
         return CUDA_ERROR_INVALID_VALUE;
     }
+    READY();
     STREAM_CONTEXT(c, config->hStream);
     struct cwb_launch l = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ },
                             .block = { config->blockDimX, config->blockDimY, config->blockDimZ },

@@ -567,6 +567,7 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
 CUresult
 drv_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 {
+    READY();
     STREAM_CONTEXT(c, hStream);
     struct pool *p AUTO_PUT = NULL;
     CUresult e = current_pool(c->dev, &p);
@@ -576,6 +577,7 @@ drv_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 CUresult
 drv_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream)
 {
+    READY();
     STREAM_CONTEXT(c, hStream);
     POOL(p, pool);
     return alloc(c, dptr, bytesize, p, hStream);
@@ -584,6 +586,7 @@ drv_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool poo
 CUresult
 drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 {
+    READY();
     STREAM_CONTEXT(c, hStream);
     struct stream *s AUTO_PUT = NULL;
     CUresult e = stream_get(c, hStream, &s);

@@ -250,7 +250,7 @@ stream_context(CUstream h, struct ctx **c, struct stream **hold)
 {
     CUresult e = ctx_current(c);
     *hold = NULL;
-    if ((e == CUDA_ERROR_INVALID_CONTEXT || e == CUDA_ERROR_CONTEXT_IS_DESTROYED) && h && h != CU_STREAM_LEGACY && h != CU_STREAM_PER_THREAD) {
+    if ((e == CUDA_ERROR_INVALID_CONTEXT || e == CUDA_ERROR_CONTEXT_IS_DESTROYED || e == CUDA_ERROR_NOT_PERMITTED) && h && h != CU_STREAM_LEGACY && h != CU_STREAM_PER_THREAD) {
         *hold = handle_get(h, KIND_STREAM);
         if (!*hold)
             return CUDA_ERROR_INVALID_HANDLE;
@@ -477,7 +477,7 @@ drv_cuStreamCreate(CUstream *phStream, unsigned int Flags)
 CUresult
 drv_cuStreamDestroy_v2(CUstream hStream)
 {
-    READY();
+    STARTED();
     struct stream *s AUTO_PUT = handle_get(hStream, KIND_STREAM);
     if (!s || s->is_legacy)
         return CUDA_ERROR_INVALID_HANDLE;
@@ -588,6 +588,10 @@ CUresult
 drv_cuStreamSynchronize(CUstream hStream)
 {
     STREAM(s, hStream);
+    if (drv_in_host_function) {
+        CUresult done = drv_cuStreamQuery(hStream);
+        return done == CUDA_ERROR_NOT_READY ? CUDA_ERROR_NOT_PERMITTED : done;
+    }
     CUresult e = stream_wait_idle(s);
     pools_trim();
     return e;

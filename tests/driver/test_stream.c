@@ -176,15 +176,19 @@ late_destructors(CUcontext c)
     EXPECT(threads() <= before + 10);
 }
 
-/* "cuLaunchHostFunc", "cuStreamAddCallback": no CUDA calls in either. An H200 refuses cuMemAlloc and cuCtxSetCurrent in a host function; most others could
- * wait for it. What needs no driver that is started works. */
+/* "cuLaunchHostFunc", "cuStreamAddCallback": no CUDA calls in either. An H200 refuses those that look for a context or a device, in both and in
+ * graphs, and takes those that name a stream or an event. Of these we refuse what would wait. */
 static struct {
     CUstream s;
     CUevent e;
     CUdeviceptr p;
     CUcontext c;
     CUmodule m;
-    CUgraphExec x;
+    CUfunction f;
+    CUgraphExec x, empty;
+    CUstream idle;
+    CUevent done;
+    _Atomic int submitted;
 } from_host;
 
 static void
@@ -193,6 +197,8 @@ calls_from_host(void)
     CUdeviceptr p;
     const char *name;
     int version;
+    while (!atomic_load(&from_host.submitted))
+        pause_ms(1);
     EXPECT_RESULT(cuMemAlloc_v2(&p, 4), CUDA_ERROR_NOT_PERMITTED);
     EXPECT_RESULT(cuCtxSetCurrent(from_host.c), CUDA_ERROR_NOT_PERMITTED);
     EXPECT_RESULT(cuStreamSynchronize(from_host.s), CUDA_ERROR_NOT_PERMITTED);
@@ -200,10 +206,14 @@ calls_from_host(void)
     EXPECT_RESULT(cuCtxSynchronize_v2(from_host.c), CUDA_ERROR_NOT_PERMITTED);
     EXPECT_RESULT(cuMemFree_v2(from_host.p), CUDA_ERROR_NOT_PERMITTED);
     EXPECT_RESULT(cuMemcpyHtoDAsync_v2(from_host.p, &version, 4, from_host.s), CUDA_ERROR_NOT_PERMITTED);
-    EXPECT_RESULT(cuMemsetD32Async(from_host.p, 0, 1, from_host.s), CUDA_ERROR_NOT_PERMITTED);
+    OK(cuMemsetD32Async(from_host.p, 0, 1, from_host.s));
+    EXPECT_RESULT(cuLaunchKernel(from_host.f, 1, 1, 1, 1, 1, 1, 0, from_host.s, NULL, NULL), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_RESULT(cuMemFreeAsync(from_host.p, from_host.s), CUDA_ERROR_NOT_PERMITTED);
     EXPECT_RESULT(cuModuleUnload(from_host.m), CUDA_ERROR_NOT_PERMITTED);
-    EXPECT_RESULT(cuGraphLaunch(from_host.x, from_host.s), CUDA_ERROR_NOT_PERMITTED);
-    EXPECT_RESULT(cuStreamDestroy_v2(from_host.s), CUDA_ERROR_NOT_PERMITTED);
+    OK(cuGraphLaunch(from_host.empty, from_host.idle));
+    EXPECT_RESULT(cuStreamQuery(from_host.s), CUDA_ERROR_NOT_READY);
+    OK(cuEventRecord(from_host.done, from_host.idle));
+    OK(cuStreamWaitEvent(from_host.s, from_host.done, 0));
     EXPECT_RESULT(cuCtxDestroy_v2(from_host.c), CUDA_ERROR_NOT_PERMITTED);
     EXPECT_RESULT(cuDevicePrimaryCtxReset_v2(0), CUDA_ERROR_NOT_PERMITTED);
     OK(cuGetErrorName(CUDA_ERROR_NOT_PERMITTED, &name));
@@ -236,13 +246,24 @@ no_calls_from_host(CUcontext c)
     OK(cuGraphCreate(&g, 0));
     OK(cuGraphAddHostNode(&n, g, NULL, 0, &h));
     OK(cuGraphInstantiateWithFlags(&from_host.x, g, 0));
+    OK(cuGraphDestroy(g));
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphInstantiateWithFlags(&from_host.empty, g, 0));
+    OK(cuModuleGetFunction(&from_host.f, from_host.m, "k"));
+    OK(cuStreamCreate(&from_host.idle, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&from_host.done, 0));
     OK(cuLaunchHostFunc(from_host.s, host_calls, NULL));
     OK(cuStreamAddCallback(from_host.s, callback_calls, NULL, 0));
     OK(cuGraphLaunch(from_host.x, from_host.s));
     OK(cuEventRecord(from_host.e, from_host.s));
+    atomic_store(&from_host.submitted, 1);
     OK(cuStreamSynchronize(from_host.s));
     OK(cuEventSynchronize(from_host.e));
+    OK(cuStreamSynchronize(from_host.s));
     OK(cuGraphExecDestroy(from_host.x));
+    OK(cuGraphExecDestroy(from_host.empty));
+    OK(cuStreamDestroy_v2(from_host.idle));
+    OK(cuEventDestroy_v2(from_host.done));
     OK(cuGraphDestroy(g));
     OK(cuModuleUnload(from_host.m));
     OK(cuMemFree_v2(from_host.p));
