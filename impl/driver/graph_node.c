@@ -218,9 +218,8 @@ drv_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
     struct cwb_launch l = d->w.kernel.l;
     l.flags = (l.flags & ~copied) | (s->w.kernel.l.flags & copied);
     memcpy(l.cluster, s->w.kernel.l.cluster, sizeof l.cluster);
-    CUresult e = launch_check(d->w.kernel.f, &l);
-    if (e != CUDA_SUCCESS)
-        return e;                       /* they do not suit its shape */
+    if (launch_check(d->w.kernel.f, &l) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;        /* they do not suit its shape (so an H200) */
     d->w.kernel.l = l;
     d->w.kernel.priority = s->w.kernel.priority;
     return CUDA_SUCCESS;

@@ -802,7 +802,7 @@ cluster(void)
     /* nor are they copied to a node that they do not suit */
     CUgraphNode other;
     OK(cuGraphAddKernelNode_v2(&other, g, NULL, 0, &k));
-    EXPECT_RESULT(cuGraphKernelNodeCopyAttributes(other, n), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    EXPECT_RESULT(cuGraphKernelNodeCopyAttributes(other, n), CUDA_ERROR_INVALID_VALUE);
     OK(cuGraphKernelNodeGetAttribute(other, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &is));
     EXPECT(is.clusterDim.x == 0);
     OK(cuGraphExecDestroy(e));
