@@ -125,7 +125,7 @@ struct global {
 };
 extern struct global g;
 
-/* The thread runs a host function or a callback of a stream, which makes no CUDA calls ("cuLaunchHostFunc", "cuStreamAddCallback"). An H200 refuses those
+/* The thread runs a host function, a callback of a stream or a user object's destructor, which makes no CUDA calls ("cuLaunchHostFunc", "cuStreamAddCallback"). An H200 refuses those
  * that look for a context or a device (READY), and takes those that name a stream or an event (STARTED, stream_context); of these we refuse
  * what would wait, perhaps for the function itself. initial-exec: asked by every call. */
 extern _Thread_local bool drv_in_host_function __attribute__((tls_model("initial-exec")));

@@ -26,8 +26,12 @@ release(struct user_object *o, uint64_t n)
     bool ok = n <= o->count;
     bool last = ok && (o->count -= n) == 0;
     pthread_mutex_unlock(&graph_lock);
-    if (last && handle_kill(&o->obj))
+    if (last && handle_kill(&o->obj)) {
+        bool within = drv_in_host_function;
+        drv_in_host_function = true;    /* it may make the same calls, says an H200 */
         o->destroy(o->data);
+        drv_in_host_function = within;
+    }
     return ok;
 }
 

@@ -673,6 +673,14 @@ users(void)
 }
 
 /* "cuGraphRetainUserObject": a graph's counts of one object add up, past 32 bits too. */
+static void CUDA_CB
+makes_calls(void *gone)
+{
+    CUdeviceptr p;
+    EXPECT_RESULT(cuMemAlloc_v2(&p, 4), CUDA_ERROR_NOT_PERMITTED);      /* as in a host function */
+    atomic_store((_Atomic int *)gone, 1);
+}
+
 static void
 many_users(void)
 {
@@ -680,7 +688,7 @@ many_users(void)
     CUgraph g;
     CUuserObject o;
     OK(cuGraphCreate(&g, 0));
-    OK(cuUserObjectCreate(&o, (void *)&gone, set_gone, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    OK(cuUserObjectCreate(&o, (void *)&gone, makes_calls, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     for (int i = 0; i < 2; i++)
         OK(cuGraphRetainUserObject(g, o, INT32_MAX, 0));
     OK(cuGraphRetainUserObject(g, o, 2, 0));
