@@ -66,10 +66,10 @@ open_cache(void)
         n = snprintf(cache.dir, sizeof cache.dir, "%s/kernels-%u", dir, (unsigned)geteuid());
     else if (xdg && *xdg == '/')
         n = snprintf(cache.dir, sizeof cache.dir, "%s/cudaway/kernels-%u", xdg, (unsigned)geteuid());
-    else if (home && *home == '/')
+    else if (home && *home == '/' && !access(home, F_OK))       /* a user without one has "/nonexistent" or the like, which root could make */
         n = snprintf(cache.dir, sizeof cache.dir, "%s/.cache/cudaway/kernels-%u", home, (unsigned)geteuid());
     else {
-        cw_info("neither CUDAWAY_CACHE_DIR nor HOME is set; compiled kernels are not kept");
+        cw_info("there is no CUDAWAY_CACHE_DIR and no home folder (HOME); compiled kernels are not kept");
         return;
     }
     if (n < 0 || (size_t)n >= sizeof cache.dir) {

@@ -30,6 +30,8 @@ check)
         done
     done
     expect 0 "grid 8 x 1 x 1, block 128 x 1 x 1" "$REPLAY" --info "$dir/dumps/0001-add.cwdump"
+    expect 0 "the results are the recorded ones" env -u XDG_CACHE_HOME HOME="$dir/none" "$REPLAY" --trust --on host --check "$dir/dumps/0001-add.cwdump"
+    [ ! -e "$dir/none" ] || fail "made a home folder"
     expect 0 "median" "$REPLAY" --repeat 3 "$dir/dumps/0001-add.cwdump"
     # Into a pipe that nobody reads any more, as of "| head": it ends by the signal, and neither it nor its confined process says so.
     for f in "$dir/dumps/0001-add.cwdump" -; do
