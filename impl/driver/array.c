@@ -21,6 +21,18 @@ format_of(CUarray_format f, enum cwb_format *out, uint32_t *bytes)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+/* How many channels an array of one of the other formats must have; 0: unknown, or none that an array has. */
+static unsigned
+channels_of(CUarray_format f)
+{
+    if (f >= CU_AD_FORMAT_UNORM_INT8X1 && f <= CU_AD_FORMAT_SNORM_INT16X4)
+        return 1u << (f - CU_AD_FORMAT_UNORM_INT8X1) % 3;
+    if (f == CU_AD_FORMAT_UNORM_INT_101010_2 || (f >= CU_AD_FORMAT_BC1_UNORM && f <= CU_AD_FORMAT_BC3_UNORM_SRGB) || f == CU_AD_FORMAT_BC7_UNORM ||
+        f == CU_AD_FORMAT_BC7_UNORM_SRGB)
+        return 4;
+    return f == CU_AD_FORMAT_BC4_UNORM || f == CU_AD_FORMAT_BC4_SNORM ? 1 : f == CU_AD_FORMAT_BC5_UNORM || f == CU_AD_FORMAT_BC5_SNORM ? 2 : 0;
+}
+
 static void
 array_finish(struct obj *o)
 {
@@ -41,18 +53,18 @@ check_desc(struct ctx *c, const CUDA_ARRAY3D_DESCRIPTOR *d, struct cwb_array_des
 {
     enum cwb_format f;
     uint32_t bytes;
-    const unsigned known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER |
-                           CUDA_ARRAY3D_COLOR_ATTACHMENT;
+    /* A depth texture and a colour attachment are of arrays in external memory. */
+    const unsigned known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_SPARSE |
+                           CUDA_ARRAY3D_DEFERRED_MAPPING | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
     if (!(c->b->caps & CWB_CAP_TEXTURES))
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING | CUDA_ARRAY3D_DEPTH_TEXTURE))
-        return unsupported("cuArray3DCreate", "a sparse, deferred or depth array");
     if (d->Flags & ~known || !d->Width || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
         return CUDA_ERROR_INVALID_VALUE;
-    if (format_of(d->Format, &f, &bytes) != CUDA_SUCCESS) {
-        cw_warn("array format 0x%x is not supported", (unsigned)d->Format);
-        return (int)d->Format > 0x20 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
-    }
+    bool plain = format_of(d->Format, &f, &bytes) == CUDA_SUCCESS;
+    if (!plain && channels_of(d->Format) != d->NumChannels)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (d->Flags & CUDA_ARRAY3D_SPARSE && d->Flags & CUDA_ARRAY3D_SURFACE_LDST)
+        return CUDA_ERROR_INVALID_VALUE;
     bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
     if (!d->Height && d->Depth && !layered)
         return CUDA_ERROR_INVALID_VALUE;
@@ -70,8 +82,16 @@ check_desc(struct ctx *c, const CUDA_ARRAY3D_DESCRIPTOR *d, struct cwb_array_des
         w = h = 32768, z = 2048;
     else if (d->Depth)
         w = h = 16384, z = 32768;
+    if (d->Depth && !layered && !cube && d->Flags & CUDA_ARRAY3D_SURFACE_LDST)
+        z = 16384;
     if (d->Width > w || d->Height > h || d->Depth > z)
         return CUDA_ERROR_INVALID_VALUE;
+    if (!plain) {
+        cw_warn("array format 0x%x is not supported", (unsigned)d->Format);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING))
+        return unsupported("cuArray3DCreate", "a sparse or deferred array");
     *out = (struct cwb_array_desc){
         .width = d->Width, .height = d->Height, .depth = d->Depth, .format = f, .channels = d->NumChannels, .levels = 1,
         .flags = (layered ? CWB_ARRAY_LAYERED : 0) | (cube ? CWB_ARRAY_CUBEMAP : 0) |
@@ -145,7 +165,7 @@ drv_cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hAr
     CUresult e = drv_cuArray3DGetDescriptor_v2(&d, hArray);
     if (e != CUDA_SUCCESS)
         return e;
-    if (!pArrayDescriptor || d.Depth)
+    if (!pArrayDescriptor)
         return CUDA_ERROR_INVALID_VALUE;
     *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){ .Width = d.Width, .Height = d.Height, .Format = d.Format, .NumChannels = d.NumChannels };
     return CUDA_SUCCESS;
@@ -214,7 +234,11 @@ drv_cuArrayDestroy(CUarray hArray)
     struct array *a = handle_get(hArray, KIND_ARRAY);
     if (!a)
         return CUDA_ERROR_INVALID_HANDLE;
-    return object_destroy(&a->obj, !a->parent, NULL);
+    if (a->parent) {                    /* a level is the mipmapped array's */
+        handle_put(&a->obj);
+        return CUDA_SUCCESS;
+    }
+    return object_destroy(&a->obj, true, NULL);
 }
 
 /* ---- mipmapped arrays ---------------------------------------------------------------------------------------------------- */

@@ -64,7 +64,7 @@ of_module(CUmodule hmod, const char *name, bool surface, uint64_t *out)
     struct module *m AUTO_PUT = handle_get(hmod, KIND_MODULE);
     if (!m)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!name)
+    if (!name || !*name)
         return CUDA_ERROR_INVALID_VALUE;
     const struct cwj_api *api = jit_api();
     for (uint32_t i = 0; i < m->ntexrefs; i++) {
@@ -225,25 +225,23 @@ drv_cuTexRefDestroy(CUtexref hTexRef)
 CUresult
 drv_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags)
 {
-    if (Flags != CU_TRSA_OVERRIDE_FORMAT)
+    if (Flags & ~(unsigned)CU_TRSA_OVERRIDE_FORMAT)
         return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
-    struct array *a AUTO_PUT = hArray ? handle_get(hArray, KIND_ARRAY) : NULL;
-    if (hArray && !a)
+    struct array *a AUTO_PUT = handle_get(hArray, KIND_ARRAY);
+    if (!a)
         DONE(t, false, CUDA_ERROR_INVALID_HANDLE);
-    t->bound = a != NULL;
+    t->bound = true;
     t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = hArray };
-    if (a) {
-        t->format = a->desc.Format;
-        t->channels = (int)a->desc.NumChannels;
-    }
+    t->format = a->desc.Format;
+    t->channels = (int)a->desc.NumChannels;
     DONE(t, true, CUDA_SUCCESS);
 }
 
 CUresult
 drv_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray, unsigned int Flags)
 {
-    if (Flags != CU_TRSA_OVERRIDE_FORMAT)
+    if (Flags & ~(unsigned)CU_TRSA_OVERRIDE_FORMAT)
         return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
     struct mipmap *m AUTO_PUT = handle_get(hMipmappedArray, KIND_MIPMAP);
@@ -274,7 +272,10 @@ CUresult
 drv_cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr dptr, size_t Pitch)
 {
     TEXREF(t, hTexRef);
-    if (!desc)
+    enum cwb_format f;
+    uint32_t bytes;
+    if (!desc || dptr % 32 || desc->Width > 131072 || desc->Height > 65000 ||
+        (format_of(desc->Format, &f, &bytes) == CUDA_SUCCESS && (Pitch % 32 || Pitch < desc->Width * bytes * desc->NumChannels)))
         DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     t->bound = dptr != 0;
     t->format = desc->Format;
@@ -375,7 +376,7 @@ drv_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor)
 CUresult
 drv_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags)
 {
-    if (Flags & ~(unsigned)(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION))
+    if (Flags & ~(unsigned)(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | 4 | 8 | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION))
         return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
     t->tex.flags = Flags;

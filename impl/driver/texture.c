@@ -11,7 +11,6 @@ struct texobj {
     struct texobj *next;
     uint64_t handle;
     bool surface;
-    bool has_view;
     struct ctx *ctx;                    /* owned reference */
     struct obj *resource;               /* owned reference to the array or mipmap, or NULL */
     CUDA_RESOURCE_DESC res;
@@ -134,11 +133,15 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
         return CUDA_ERROR_NOT_SUPPORTED;
     if (res->flags)
         return CUDA_ERROR_INVALID_VALUE;
-    const unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
+    /* Driver 580 accepts bits 2 and 3, which have no name. */
+    const unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | 4u | 8u | CU_TRSF_SRGB |
                            CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
     if (tex->flags & ~known || (unsigned)tex->filterMode > CU_TR_FILTER_MODE_LINEAR ||
         (unsigned)tex->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
         return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < COUNT(tex->reserved); i++)
+        if (tex->reserved[i])
+            return CUDA_ERROR_INVALID_VALUE;
     d->normalized = tex->flags & CU_TRSF_NORMALIZED_COORDINATES;
     d->read_as_integer = tex->flags & CU_TRSF_READ_AS_INTEGER;
     d->srgb = tex->flags & CU_TRSF_SRGB;
@@ -152,20 +155,22 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
     memcpy(d->border, tex->borderColor, sizeof d->border);
     for (int i = 0; i < 3; i++) {
         static const enum cwb_address map[] = { CWB_ADDRESS_WRAP, CWB_ADDRESS_CLAMP, CWB_ADDRESS_MIRROR, CWB_ADDRESS_BORDER };
-        if ((unsigned)tex->addressMode[i] >= COUNT(map))
-            return CUDA_ERROR_INVALID_VALUE;
-        d->address_mode[i] = map[tex->addressMode[i]];
+        /* Of the dimensions that the resource has not, nobody asks (below). */
+        d->address_mode[i] = (unsigned)tex->addressMode[i] < COUNT(map) ? map[tex->addressMode[i]] : CWB_ADDRESS_CLAMP;
         /* Wrap and mirror need normalized coordinates; without them they mean clamp. */
         if (!d->normalized && (d->address_mode[i] == CWB_ADDRESS_WRAP || d->address_mode[i] == CWB_ADDRESS_MIRROR))
             d->address_mode[i] = CWB_ADDRESS_CLAMP;
     }
     CUresult e = CUDA_SUCCESS;
+    const CUDA_ARRAY3D_DESCRIPTOR *desc = NULL;         /* of the array or mipmap */
+    unsigned dimensions = 1;
     switch ((int)res->resType) {
     case CU_RESOURCE_TYPE_ARRAY: {
         struct array *a = handle_get(res->res.array.hArray, KIND_ARRAY);
         if (!a)
-            return CUDA_ERROR_INVALID_HANDLE;
+            return res->res.array.hArray ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
         *resource = &a->obj;
+        desc = &a->desc;
         d->kind = CWB_TEX_ARRAY;
         d->array = a->be;
         d->format = a->format;
@@ -177,8 +182,9 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: {
         struct mipmap *m = handle_get(res->res.mipmap.hMipmappedArray, KIND_MIPMAP);
         if (!m)
-            return CUDA_ERROR_INVALID_HANDLE;
+            return res->res.mipmap.hMipmappedArray ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
         *resource = &m->obj;
+        desc = &m->desc;
         d->kind = CWB_TEX_ARRAY;
         d->array = m->be;
         (void)format_of(m->desc.Format, &d->format, &bytes);
@@ -199,6 +205,7 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
             return CUDA_ERROR_INVALID_VALUE;
         break;
     case CU_RESOURCE_TYPE_PITCH2D: {
+        dimensions = 2;
         d->kind = CWB_TEX_PITCH2D;
         d->address = res->res.pitch2D.devPtr;
         d->width = res->res.pitch2D.width;
@@ -217,7 +224,14 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (view && view->format != CU_RES_VIEW_FORMAT_NONE) {
+    if (desc)
+        dimensions = desc->Depth && !(desc->Flags & CUDA_ARRAY3D_LAYERED) ? 3 : desc->Height ? 2 : 1;
+    for (unsigned i = 0; i < dimensions; i++)
+        if ((unsigned)tex->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER)
+            e = CUDA_ERROR_INVALID_VALUE;
+    if (tex->flags & CU_TRSF_SEAMLESS_CUBEMAP && !(desc && desc->Flags & CUDA_ARRAY3D_CUBEMAP))
+        e = CUDA_ERROR_INVALID_VALUE;
+    if (view && desc) {                                 /* linear memory has no views, and nobody looks at one */
         /* X(format, channel format, channels) for the uncompressed views. */
         static const struct { uint8_t view; uint8_t f; } formats[] = {
             { CU_RES_VIEW_FORMAT_UINT_1X8, CWB_FORMAT_U8 }, { CU_RES_VIEW_FORMAT_SINT_1X8, CWB_FORMAT_S8 },
@@ -235,9 +249,23 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
                 known_view = true;
             }
         }
-        if (!known_view) {
+        /* A compressed view's texels are those of blocks of 4 by 4, of 64 bits or 128. */
+        bool small = view->format == CU_RES_VIEW_FORMAT_UNSIGNED_BC1 || view->format == CU_RES_VIEW_FORMAT_UNSIGNED_BC4 ||
+                     view->format == CU_RES_VIEW_FORMAT_SIGNED_BC4;
+        bool compressed = view->format > CU_RES_VIEW_FORMAT_FLOAT_4X32 && view->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7;
+        uint32_t scale = compressed ? 4 : 1;
+        for (unsigned i = 0; i < COUNT(view->reserved); i++)
+            if (view->reserved[i])
+                e = CUDA_ERROR_INVALID_VALUE;
+        /* A layered array's view may have fewer layers. */
+        if (view->width != desc->Width * scale || view->height != desc->Height * scale ||
+            (view->depth != desc->Depth && !(desc->Flags & CUDA_ARRAY3D_LAYERED && view->depth)))
+            e = CUDA_ERROR_INVALID_VALUE;
+        if (e != CUDA_SUCCESS) {
+            /* said already */
+        } else if (!known_view && compressed && old == (small ? 8 : 16)) {
             e = unsupported("cuTexObjectCreate", "a block-compressed view");
-        } else if (!*resource || sizes[d->format] * d->channels != old) {
+        } else if (!known_view || sizes[d->format] * d->channels != old) {
             e = CUDA_ERROR_INVALID_VALUE;
         } else {
             if (view->firstMipmapLevel > view->lastMipmapLevel || view->lastMipmapLevel > d->last_level ||
@@ -292,10 +320,8 @@ drv_cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDes
     ctx_ref(t->ctx = c);
     t->res = *pResDesc;
     t->tex = *pTexDesc;
-    if (pResViewDesc) {
+    if (pResViewDesc)
         t->view = *pResViewDesc;
-        t->has_view = true;
-    }
     return publish(t, pTexObject);
 }
 
@@ -353,7 +379,7 @@ drv_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc, CUtexO
 {
     CURRENT(c);
     struct texobj t;
-    if (!pResViewDesc || !find(texObject, false, &t) || !t.has_view)
+    if (!pResViewDesc || !find(texObject, false, &t))
         return CUDA_ERROR_INVALID_VALUE;
     *pResViewDesc = t.view;
     return CUDA_SUCCESS;
@@ -369,9 +395,9 @@ drv_cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pRes
         return CUDA_ERROR_NOT_SUPPORTED;
     struct array *a = handle_get(pResDesc->res.array.hArray, KIND_ARRAY);
     if (!a)
-        return CUDA_ERROR_INVALID_HANDLE;
+        return pResDesc->res.array.hArray ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
     struct texobj *t = calloc(1, sizeof *t);
-    CUresult e = !t ? CUDA_ERROR_OUT_OF_MEMORY : a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult e = t ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;           /* driver 580 asks for no CUDA_ARRAY3D_SURFACE_LDST */
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->surface_create(c->be, a->be, a->level, &t->handle));
     if (e != CUDA_SUCCESS) {
