@@ -36,7 +36,7 @@ array_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int whic
 {
     struct array *a = handle_get(e->array, KIND_ARRAY);
     if (!a)
-        return CUDA_ERROR_INVALID_HANDLE;
+        return e->array ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
     j->arrays[which] = a;
     size_t width = a->desc.Width * a->element;
     size_t height = a->desc.Height ? a->desc.Height : 1, depth = a->desc.Depth ? a->desc.Depth : 1;
@@ -102,6 +102,10 @@ pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int wh
         return CUDA_ERROR_INVALID_VALUE;
     if (!known && e->type == CU_MEMORYTYPE_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
+    if (known && !(f.access & (which ? CU_MEM_ACCESS_FLAGS_PROT_READ : 2u)))
+        return CUDA_ERROR_INVALID_VALUE;        /* mapped, without the right to read or to write it */
+    if (known && skip && inside && !range_covers(address, skip + span, &kinds))
+        return CUDA_ERROR_INVALID_VALUE;        /* what lies so far behind the address is another allocation's */
     if (!known && e->type == CU_MEMORYTYPE_UNIFIED && range_find(address + skip, &r))
         return CUDA_ERROR_INVALID_VALUE;        /* starts in an allocation and runs out of it */
     if (!known && g.backend->va_contains && g.backend->va_contains(address + skip, 1))
@@ -347,7 +351,7 @@ peers(CUcontext a, CUcontext b)
     for (int i = 0; i < 2; i++) {
         struct ctx *c;
         if (!both[i])
-            return CUDA_ERROR_INVALID_CONTEXT;
+            continue;                   /* unified addresses say where memory is (driver 580) */
         CUresult e = ctx_from_handle(both[i], &c);
         if (e != CUDA_SUCCESS)
             return e;
@@ -487,8 +491,15 @@ batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcp
     *failed = SIZE_MAX;                 /* no one copy's fault */
     if (!dsts || !srcs || !sizes || !count || !attrs || !attrsIdxs || !numAttrs || numAttrs > count || !hStream || attrsIdxs[0])
         return CUDA_ERROR_INVALID_VALUE;
+    if (hStream == CU_STREAM_LEGACY)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++)
+        if (!sizes[i])
+            return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < numAttrs; i++)
-        if (!order_known((int)attrs[i].srcAccessOrder) || attrsIdxs[i] >= count || (i && attrsIdxs[i] <= attrsIdxs[i - 1]))
+        if (!order_known((int)attrs[i].srcAccessOrder) || attrs[i].flags & ~(unsigned)CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE ||
+            (unsigned)attrs[i].srcLocHint.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ||
+            (unsigned)attrs[i].dstLocHint.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT || attrsIdxs[i] >= count || (i && attrsIdxs[i] <= attrsIdxs[i - 1]))
             return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         CUresult e = linear(ANY(dsts[i]), ANY(srcs[i]), sizes[i], hStream, true);
@@ -570,8 +581,11 @@ batch3d(size_t numOps, const CUDA_MEMCPY3D_BATCH_OP *list, unsigned long long fl
 {
     READY();
     *failed = SIZE_MAX;
-    if (!numOps || !list || flags || !hStream)
+    if (!numOps || !list || flags || !hStream || hStream == CU_STREAM_LEGACY)
         return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < numOps; i++)
+        if (!list[i].extent.width || !list[i].extent.height || !list[i].extent.depth || list[i].flags & ~(unsigned)CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE)
+            return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < numOps; i++) {
         CUresult e = copy_op(&list[i], hStream);
         if (e != CUDA_SUCCESS) {
@@ -606,14 +620,16 @@ fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct fill_job *j)
 {
     const uint32_t size = p->elementSize;
     size_t row, span;
+    struct range_facts facts;
     if (size != 1 && size != 2 && size != 4)
         return CUDA_ERROR_INVALID_VALUE;
     if (!p->width || !p->height || !p->dst || p->dst % size || __builtin_mul_overflow(p->width, size, &row))
         return CUDA_ERROR_INVALID_VALUE;
     if (p->height > 1 && (p->pitch < row || p->pitch % size))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!extent(p->height - 1, p->pitch, 0, 0, row, &span) || !range_covers(p->dst, span, &j->kinds))
+    if (!extent(p->height - 1, p->pitch, 0, 0, row, &span) || !range_facts(p->dst, span, &facts) || !(facts.access & 2u))
         return CUDA_ERROR_INVALID_VALUE;
+    j->kinds = facts.kinds;
     const bool host = !(j->kinds & ~(1u << RANGE_PINNED | 1u << RANGE_REGISTERED));
     j->use = (struct use){ p->dst, span };
     j->f = (struct cwb_fill){

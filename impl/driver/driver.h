@@ -386,6 +386,7 @@ bool     range_covers(uint64_t address, uint64_t size, unsigned *kinds);
 /* The same, and what a copy needs of the range that holds address. */
 struct range_facts {
     unsigned kinds;
+    unsigned access;                    /* CU_MEM_ACCESS_FLAGS_PROT_*: what every byte allows (cuMemSetAccess) */
     int      sync_memops;
     uint64_t to_device;                 /* add it to an address there: the device's address (PINNED, REGISTERED) */
 };

@@ -124,8 +124,10 @@ drv_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, s
     CAPTURE_SAFE();
     if (!dptr || !pPitch || !WidthInBytes || !Height || (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16))
         return CUDA_ERROR_INVALID_VALUE;
-    if (WidthInBytes > 0x7fffffff - ALIGN)
+    if (WidthInBytes > SIZE_MAX / 2)
         return CUDA_ERROR_INVALID_VALUE;
+    if (WidthInBytes > 0x7fffffff - ALIGN)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     size_t pitch = (WidthInBytes + ALIGN - 1) & ~(size_t)(ALIGN - 1), size;
     if (__builtin_mul_overflow(pitch, Height, &size))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -164,7 +166,7 @@ drv_cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
     USABLE(c);
     struct range r;
-    if (!range_find(dptr, &r))
+    if (!range_find(dptr, &r) || (r.kind == RANGE_MAPPED && !r.access_flags))      /* without rights it is not there (driver 580) */
         return CUDA_ERROR_NOT_FOUND;
     if (pbase)
         *pbase = r.base;
@@ -230,9 +232,10 @@ drv_cuMemHostGetFlags(unsigned int *pFlags, void *p)
 {
     CURRENT(c);
     struct range r;
-    if (!pFlags || !range_find((uintptr_t)p, &r) || r.kind != RANGE_PINNED)
+    if (!pFlags || !range_find((uintptr_t)p, &r) || (r.kind != RANGE_PINNED && r.kind != RANGE_REGISTERED && !RANGE_IS_MANAGED(r.kind)))
         return CUDA_ERROR_INVALID_VALUE;
-    *pFlags = r.flags;
+    /* Of registered memory the flags of cuMemHostAlloc as well, and of managed memory (driver 580). */
+    *pFlags = r.kind == RANGE_PINNED ? r.flags : CU_MEMHOSTALLOC_DEVICEMAP | (r.kind == RANGE_REGISTERED ? r.flags & CU_MEMHOSTREGISTER_PORTABLE : 0);
     return CUDA_SUCCESS;
 }
 
@@ -242,16 +245,21 @@ drv_cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
     USABLE(c);
     CAPTURE_SAFE();
     const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+    struct range there;
     if (!p || !bytesize || Flags & ~known || (uintptr_t)p + bytesize < (uintptr_t)p)
         return CUDA_ERROR_INVALID_VALUE;
+    if (range_find((uintptr_t)p, &there) && there.kind != RANGE_REGISTERED)
+        return CUDA_ERROR_INVALID_VALUE;        /* the driver's own memory */
     if (!(c->b->caps & CWB_CAP_REGISTER))
         cw_error("host memory at %p cannot be registered: kernels run in another process, which cannot have the program's own memory; cuMemHostAlloc "
                  "gives memory that both have", p);
-    if (Flags & CU_MEMHOSTREGISTER_IOMEMORY || !(c->b->caps & CWB_CAP_REGISTER))
+    if (!(c->b->caps & CWB_CAP_REGISTER))
         return CUDA_ERROR_NOT_SUPPORTED;
     uint64_t device;
     if (range_overlaps((uintptr_t)p, bytesize))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (Flags & CU_MEMHOSTREGISTER_IOMEMORY)
+        return CUDA_ERROR_INVALID_VALUE;        /* driver 580 of the process's memory; device files are not supported */
     CUresult e = result_of(c->b->mem_register(c->be, p, bytesize, Flags & CU_MEMHOSTREGISTER_READ_ONLY, &device));
     if (e != CUDA_SUCCESS)
         return e;
@@ -277,9 +285,9 @@ drv_cuMemHostUnregister(void *p)
     struct range r;
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!range_find((uintptr_t)p, &r) || r.kind != RANGE_REGISTERED)
+    if (!range_find((uintptr_t)p, &r))
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    if (r.base != (uintptr_t)p)
+    if (r.kind != RANGE_REGISTERED || r.base != (uintptr_t)p)
         return CUDA_ERROR_INVALID_VALUE;
     if (!range_remove((uintptr_t)p, 1u << RANGE_REGISTERED, &r))
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
@@ -308,7 +316,7 @@ static CUresult
 managed(const struct ctx *c, CUdeviceptr p, size_t count)
 {
     unsigned kinds;
-    if (!count)
+    if (!p || !count)
         return CUDA_ERROR_INVALID_VALUE;
     if (range_covers(p, count, &kinds))
         return kinds && !(kinds & ~RANGES_MANAGED) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -392,8 +400,11 @@ drv_cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemL
     int device = CU_DEVICE_CPU;
     bool located = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
                    advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
-    CUresult e = located ? location_device(location, &device) : CUDA_SUCCESS;
-    return e == CUDA_SUCCESS ? advise(devPtr, count, advice, device) : e;
+    if (location.type < CU_MEM_LOCATION_TYPE_DEVICE || location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (located && location_device(location, &device) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    return advise(devPtr, count, advice, device);
 }
 
 static CUresult
@@ -424,7 +435,7 @@ drv_cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation locati
 {
     READY();
     int device;
-    if (flags)
+    if (flags || !devPtr || !count)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = location_device(location, &device);
     return e == CUDA_SUCCESS ? prefetch(devPtr, count, device, hStream) : e;
@@ -479,6 +490,12 @@ drv_cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t 
     return managed_batch(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream, true);
 }
 
+static CUmemLocationType
+location_type(int device)
+{
+    return device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : device < 0 ? CU_MEM_LOCATION_TYPE_INVALID : CU_MEM_LOCATION_TYPE_DEVICE;
+}
+
 CUresult
 drv_cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute, CUdeviceptr devPtr, size_t count)
 {
@@ -495,6 +512,10 @@ drv_cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute at
     case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:            *v = r.read_mostly; return CUDA_SUCCESS;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:     *v = r.preferred; return CUDA_SUCCESS;
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: *v = r.prefetched; return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:     *v = location_type(r.preferred); return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: *v = location_type(r.prefetched); return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:       *v = r.preferred == CU_DEVICE_CPU ? 0 : r.preferred; return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:   *v = r.prefetched == CU_DEVICE_CPU ? 0 : r.prefetched; return CUDA_SUCCESS;
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
         size_t n = 0;
         for (unsigned i = 0; i < 32 && n < dataSize / 4; i++) {

@@ -199,10 +199,11 @@ drv_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
 CUresult
 drv_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 {
-    DEVICE(d, dev);
+    READY();
+    struct device *d;
     struct pool *p AUTO_PUT = NULL;
-    if (!pool)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (!pool || device_get(dev, &d) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;        /* driver 580, where cuDeviceGetDefaultMemPool says INVALID_DEVICE */
     CUresult e = current_pool(d, &p);
     if (e == CUDA_SUCCESS)
         *pool = HANDLE(CUmemoryPool, p);
@@ -212,9 +213,9 @@ drv_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 CUresult
 drv_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 {
-    DEVICE(d, dev);
+    struct device *d;
     POOL(p, pool);
-    if (p->device != dev)
+    if (p->device != dev || device_get(dev, &d) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&g.lock);
     d->current_pool = (uintptr_t)pool;
@@ -222,19 +223,40 @@ drv_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
     return CUDA_SUCCESS;
 }
 
+/* Of a place for memory of a type, whether or not we have a pool there: INVALID_VALUE, or NOT_SUPPORTED of a type of location that is none (driver
+ * 580). */
+static CUresult
+location_known(const CUmemLocation *l, CUmemAllocationType type)
+{
+    if (!l || (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED) || l->type == CU_MEM_LOCATION_TYPE_INVALID)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (l->type < CU_MEM_LOCATION_TYPE_DEVICE || l->type > CU_MEM_LOCATION_TYPE_HOST_NUMA)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    bool none = l->type == CU_MEM_LOCATION_TYPE_DEVICE && (l->id < 0 || (uint32_t)l->id >= g.ndevices);
+    return none ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
 CUresult
 drv_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 {
     READY();
     CAPTURE_SAFE();
-    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+    if (!pool || !poolProps)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult known = location_known(&poolProps->location, poolProps->allocType);
+    if (known != CUDA_SUCCESS)
+        return known == CUDA_ERROR_NOT_SUPPORTED ? CUDA_ERROR_INVALID_VALUE : known;
+    for (unsigned i = 0; i < COUNT(poolProps->reserved); i++)
+        if (poolProps->reserved[i])
+            return CUDA_ERROR_INVALID_VALUE;
+    if (poolProps->handleTypes && poolProps->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && poolProps->handleTypes != CU_MEM_HANDLE_TYPE_FABRIC)
         return CUDA_ERROR_INVALID_VALUE;
     if (poolProps->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (poolProps->handleTypes && !g.backend->mem_share))
         return unsupported("cuMemPoolCreate", "sharing a pool with another process by this type of handle");
-    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return unsupported("cuMemPoolCreate", "a pool of host memory");
-    DEVICE(d, poolProps->location.id);
-    (void)d;
+    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return unsupported("cuMemPoolCreate", "a pool of host or managed memory");
+    if (poolProps->maxSize > g.devices[poolProps->location.id].props.total_memory)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     struct pool *p;
     CUresult e = pool_make(poolProps->location.id, false, poolProps, &p);
     if (e == CUDA_SUCCESS) {
@@ -271,9 +293,9 @@ drv_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *val
     CUresult e = CUDA_SUCCESS;
     pthread_mutex_lock(&p->lock);
     switch ((int)attr) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:   p->reuse_follow = *(int *)value; break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         pool_set_opportunistic(p, *(int *)value); break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: p->reuse_internal = *(int *)value; break;
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:   p->reuse_follow = *(int *)value != 0; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         pool_set_opportunistic(p, *(int *)value != 0); break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: p->reuse_internal = *(int *)value != 0; break;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:                 p->release_threshold = *(cuuint64_t *)value; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
@@ -317,13 +339,17 @@ CUresult
 drv_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
 {
     POOL(p, pool);
-    if (!map || !count)
+    if (!map)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-            return CUDA_ERROR_INVALID_VALUE;
+            return CUDA_ERROR_NOT_SUPPORTED;
+        if (map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ)
+            return CUDA_ERROR_NOT_SUPPORTED;
         DEVICE(d, map[i].location.id);
         (void)d;
+        if (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            return CUDA_ERROR_INVALID_VALUE;
         if (map[i].location.id == p->device && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
             return CUDA_ERROR_INVALID_DEVICE;
         pthread_mutex_lock(&p->lock);
@@ -337,10 +363,12 @@ CUresult
 drv_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
 {
     POOL(p, memPool);
-    if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+    if (!flags || location_known(location, CU_MEM_ALLOCATION_TYPE_PINNED) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
-    DEVICE(d, location->id);
-    (void)d;
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
+        *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        return CUDA_SUCCESS;
+    }
     pthread_mutex_lock(&p->lock);
     *flags = p->access[location->id];
     pthread_mutex_unlock(&p->lock);
@@ -593,7 +621,7 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
     if (e != CUDA_SUCCESS)
         return e;
     if (!dptr)
-        return CUDA_ERROR_INVALID_VALUE;
+        return CUDA_SUCCESS;
     if (stream_captures(s)) {
         struct work w;
         return capture_work(s, work_free(&w, dptr), &w);
@@ -693,9 +721,10 @@ drv_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool, CUmemPoolPtr
 static CUresult
 location(const CUmemLocation *l, CUmemAllocationType type)
 {
-    if (!l || type != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return type == CU_MEM_ALLOCATION_TYPE_MANAGED ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
-    return l->type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    CUresult e = location_known(l, type);
+    if (e != CUDA_SUCCESS)
+        return e;
+    return l->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult

@@ -188,9 +188,16 @@ range_covers(uint64_t address, uint64_t size, unsigned *kinds)
     return ok;
 }
 
+static unsigned
+access_of(const struct range *r)
+{
+    return r->kind == RANGE_MAPPED ? r->access_flags : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
 static void
 facts_of(const struct range *r, struct range_facts *f)
 {
+    f->access = access_of(r);
     f->sync_memops = r->sync_memops;
     f->to_device = r->device_address - r->base;
 }
@@ -223,6 +230,7 @@ range_facts(uint64_t address, uint64_t size, struct range_facts *out)
             break;
         }
         seen |= 1u << ranges[i].kind;
+        out->access &= access_of(&ranges[i]);
         uint64_t here = ranges[i].size - (address - ranges[i].base);
         if (here >= size)
             break;

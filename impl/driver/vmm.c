@@ -39,6 +39,8 @@ struct mapping {
     struct phys *phys;                  /* owned reference */
 };
 
+#define MOST_ADDRESSES (1ull << 47)         /* what a process has */
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct reservation *reservations;    /* lock */
 static struct mapping *mappings;            /* lock */
@@ -72,8 +74,10 @@ CUresult
 drv_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr, unsigned long long flags)
 {
     VMM();
-    if (!ptr || !size || size % GRANULE || alignment & (alignment - 1) || flags)
+    if (!ptr || !size || size % GRANULE || alignment & (alignment - 1) || addr % 65536 || flags)
         return CUDA_ERROR_INVALID_VALUE;
+    if (size > MOST_ADDRESSES || alignment > MOST_ADDRESSES)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     struct reservation *r = malloc(sizeof *r);
     if (!r)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -122,14 +126,22 @@ drv_cuMemAddressFree(CUdeviceptr ptr, size_t size)
 static CUresult
 check_prop(const CUmemAllocationProp *p, const char *function)
 {
-    if (!p || p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+    if (p->location.type == CU_MEM_LOCATION_TYPE_DEVICE && (p->location.id < 0 || (uint32_t)p->location.id >= g.ndevices))
+        return CUDA_ERROR_INVALID_DEVICE;
+    const unsigned handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED || p->win32HandleMetaData || p->location.type < CU_MEM_LOCATION_TYPE_DEVICE ||
+        p->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA || p->allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC ||
+        (p->requestedHandleTypes && p->requestedHandleTypes != handles && p->requestedHandleTypes != CU_MEM_HANDLE_TYPE_FABRIC))
         return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < COUNT(p->allocFlags.reserved); i++)
+        if (p->allocFlags.reserved[i])
+            return CUDA_ERROR_INVALID_VALUE;
+    if (p->requestedHandleTypes == CU_MEM_HANDLE_TYPE_FABRIC)
+        return CUDA_ERROR_NOT_PERMITTED;                /* no access to a channel of IMEX (driver 580, where none is set up) */
     if (p->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (p->requestedHandleTypes && !g.backend->phys_export))
         return unsupported(function, "sharing memory with another process by this type of handle");
     if (p->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return unsupported(function, "physical memory of the host");
-    if (p->location.id < 0 || (uint32_t)p->location.id >= g.ndevices)
-        return CUDA_ERROR_INVALID_DEVICE;
     return CUDA_SUCCESS;
 }
 
@@ -160,7 +172,7 @@ CUresult
 drv_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop, unsigned long long flags)
 {
     VMM();
-    if (!handle || !size || size % GRANULE || flags)
+    if (!handle || !size || size % GRANULE || flags || !prop)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = check_prop(prop, "cuMemCreate");
     if (e != CUDA_SUCCESS)
@@ -350,8 +362,11 @@ drv_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocation
 {
     VMM();
     PHYS(p, handle);
-    if (!size || ptr % GRANULE || size % GRANULE || flags || size > p->size || offset % GRANULE ||
-        offset > p->size - size || (offset && !p->multicast))   /* "offset must be zero" of memory */
+    if (!size || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!p->multicast && (offset || size != p->size))           /* "offset must be zero" of memory, which is mapped as a whole */
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (ptr % GRANULE || size % GRANULE || size > p->size || offset % GRANULE || offset > p->size - size)
         return CUDA_ERROR_INVALID_VALUE;
     struct mapping *m = malloc(sizeof *m);
     if (!m)
@@ -386,7 +401,7 @@ drv_cuMemUnmap(CUdeviceptr ptr, size_t size)
     if (!size || ptr % GRANULE || size % GRANULE || ptr + size < ptr)
         return e;
     pthread_mutex_lock(&lock);
-    /* Only whole mappings, and they must fill the range. */
+    /* Only whole mappings; within a reservation they need not fill the range (driver 580). */
     uint64_t sum = 0;
     bool cut = false;
     for (struct mapping *m = mappings; m; m = m->next) {
@@ -395,7 +410,8 @@ drv_cuMemUnmap(CUdeviceptr ptr, size_t size)
         else if (m->address < ptr + size && ptr < m->address + m->size)
             cut = true;
     }
-    if (!cut && sum == size) {
+    if (!cut && (sum == size || reserved(ptr, size))) {
+        e = CUDA_SUCCESS;
         for (struct mapping **l = &mappings; *l;) {
             struct mapping *m = *l;
             if (m->address >= ptr && m->address + m->size <= ptr + size) {
@@ -408,12 +424,14 @@ drv_cuMemUnmap(CUdeviceptr ptr, size_t size)
                 l = &m->next;
             }
         }
-        bool holes = false;             /* a multicast object's: its parts are mapped one by one */
-        for (const struct mapping *m = gone; m; m = m->next)
-            holes |= m->phys->multicast;
-        e = holes ? CUDA_SUCCESS : result_of(g.backend->va_unmap(ptr, size));
-        for (const struct mapping *m = gone; m && holes; m = m->next)
-            each_part(m, m->address, m->size, unmap_part, NULL);
+        for (const struct mapping *m = gone; m; m = m->next) {
+            CUresult f = CUDA_SUCCESS;
+            if (m->phys->multicast)     /* its parts are mapped one by one */
+                each_part(m, m->address, m->size, unmap_part, NULL);
+            else
+                f = result_of(g.backend->va_unmap(m->address, m->size));
+            e = e == CUDA_SUCCESS ? f : e;
+        }
     }
     pthread_mutex_unlock(&lock);
     for (struct mapping *n; gone; gone = n) {
@@ -439,10 +457,10 @@ drv_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, si
         return CUDA_ERROR_INVALID_VALUE;
     unsigned most = 0;
     for (size_t i = 0; i < count; i++) {
-        if (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        if (desc[i].location.type == CU_MEM_LOCATION_TYPE_HOST || desc[i].location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
             return unsupported("cuMemSetAccess", "access rights of the host");
-        if (desc[i].location.id < 0 || (uint32_t)desc[i].location.id >= g.ndevices)
-            return CUDA_ERROR_INVALID_DEVICE;
+        if (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || desc[i].location.id < 0 || (uint32_t)desc[i].location.id >= g.ndevices)
+            return CUDA_ERROR_INVALID_VALUE;
         if (desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
             desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
             return CUDA_ERROR_INVALID_VALUE;
@@ -479,6 +497,7 @@ drv_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUd
     struct range r;
     if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || location->id < 0 || (uint32_t)location->id >= g.ndevices)
         return CUDA_ERROR_INVALID_VALUE;
+    *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     if (!range_find(ptr, &r) || r.kind != RANGE_MAPPED)
         return CUDA_ERROR_INVALID_VALUE;
     *flags = r.access_flags;
@@ -489,12 +508,10 @@ CUresult
 drv_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags option)
 {
     VMM();
-    if (!granularity || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+    if (!granularity || !prop || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = check_prop(prop, "cuMemGetAllocationGranularity");
-    if (e == CUDA_SUCCESS)
-        *granularity = GRANULE;
-    return e;
+    *granularity = GRANULE;             /* also for properties that cuMemCreate refuses (driver 580) */
+    return CUDA_SUCCESS;
 }
 
 CUresult
