@@ -10,7 +10,7 @@ func_get(struct ctx *c, CUfunction h, struct func **out)
     *out = handle_get(h, KIND_FUNCTION);
     if (*out)
         return CUDA_SUCCESS;
-    if (handle_kind(h) == KIND_KERNEL)  /* a CUkernel may stand for a CUfunction */
+    if (handle_kind(h) == KIND_KERNEL)  /* a CUkernel may stand for a CUfunction in launches and of the occupancy (driver 580) */
         return kernel_function(c, (CUkernel)h, out);
     return CUDA_ERROR_INVALID_HANDLE;
 }
@@ -34,8 +34,15 @@ func_ready(struct func *f)
 
 #define FUNC(f, h)                                                                                                     \
     USABLE(c);                                                                                                         \
+    struct func *f AUTO_PUT = handle_get(h, KIND_FUNCTION);                                                            \
+    if (!f)                                                                                                            \
+        return CUDA_ERROR_INVALID_HANDLE
+#define FUNC_OR_KERNEL(f, h)                                                                                           \
+    USABLE(c);                                                                                                         \
     struct func *f AUTO_PUT = NULL;                                                                                    \
     do { CUresult r_ = func_get(c, h, &f); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+/* Driver 580 takes a missing function for a wrong value where it only asks for what the module says. */
+#define GIVEN(h) do { if (!(h)) { USABLE(c_); (void)c_; return CUDA_ERROR_INVALID_VALUE; } } while (0)
 
 /* ---- attributes -------------------------------------------------------------------------------------------------------- */
 
@@ -145,6 +152,7 @@ drv_cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 CUresult
 drv_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 {
+    GIVEN(hfunc);
     FUNC(f, hfunc);
     if (!hmod)
         return CUDA_ERROR_INVALID_VALUE;
@@ -155,6 +163,7 @@ drv_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 CUresult
 drv_cuFuncGetName(const char **name, CUfunction hfunc)
 {
+    GIVEN(hfunc);
     FUNC(f, hfunc);
     if (!name)
         return CUDA_ERROR_INVALID_VALUE;
@@ -165,6 +174,7 @@ drv_cuFuncGetName(const char **name, CUfunction hfunc)
 CUresult
 drv_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
+    GIVEN(func);
     FUNC(f, func);
     if (!paramOffset || paramIndex >= f->k->nparams)
         return CUDA_ERROR_INVALID_VALUE;
@@ -451,7 +461,10 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
     struct cwb_launch l = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ },
                             .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
                             .dynamic_shared = config->sharedMemBytes };
-    for (unsigned i = 0; i < config->numAttrs; i++) {
+    CUevent after[2] = { NULL, NULL };  /* programmatic, of the completion */
+    bool preferred = false;
+    CUresult e = CUDA_SUCCESS;
+    for (unsigned i = 0; i < config->numAttrs && e == CUDA_SUCCESS; i++) {
         const CUlaunchAttribute *a = &config->attrs[i];
         switch ((int)a->id) {
         case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -460,29 +473,54 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
             break;
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
             if (!a->value.clusterDim.x || !a->value.clusterDim.y || !a->value.clusterDim.z)
-                return CUDA_ERROR_INVALID_VALUE;
+                e = CUDA_ERROR_INVALID_VALUE;
             l.cluster[0] = a->value.clusterDim.x;
             l.cluster[1] = a->value.clusterDim.y;
             l.cluster[2] = a->value.clusterDim.z;
             l.flags |= CWB_LAUNCH_CLUSTER;
             break;
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:        /* recorded when all blocks are done, which is when they have triggered it at the latest */
+            after[0] = a->value.programmaticEvent.event;
+            e = after[0] ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+            after[1] = a->value.launchCompletionEvent.event;
+            e = after[1] ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+            e = (unsigned)a->value.memSyncDomain > CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            e = a->value.sharedMemCarveout > 100 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+            preferred = true;
+            break;
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
         case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:      /* these only give hints */
-        case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
         case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* full serialisation is allowed */
         case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
             break;
-        default:
+        case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
             cw_warn("cuLaunchKernelEx: launch attribute %d is not supported", (int)a->id);
-            return CUDA_ERROR_NOT_SUPPORTED;
+            e = CUDA_ERROR_NOT_SUPPORTED;
+            break;
+        default:                        /* also those of streams alone */
+            e = CUDA_ERROR_INVALID_VALUE;
         }
     }
-    return launch_packed(c, f, &l, config->hStream, kernelParams, extra);
+    if (e == CUDA_SUCCESS && preferred && !(l.flags & CWB_LAUNCH_CLUSTER))
+        e = CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (e != CUDA_SUCCESS)
+        return handle_kind(f) == KIND_FUNCTION || handle_kind(f) == KIND_KERNEL ? e : CUDA_ERROR_INVALID_HANDLE;
+    e = launch_packed(c, f, &l, config->hStream, kernelParams, extra);
+    for (unsigned i = 0; i < COUNT(after) && e == CUDA_SUCCESS; i++)
+        if (after[i])
+            e = drv_cuEventRecord(after[i], config->hStream);
+    return e;
 }
 
 /* ---- the interface before CUDA 4.0: shape and parameters are state of the function ----------------------------------------- */
@@ -491,7 +529,8 @@ CUresult
 drv_cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z)
 {
     FUNC(f, hfunc);
-    if (x <= 0 || y <= 0 || z <= 0)
+    uint32_t most = f->obj.ctx->dev->props.max_threads_per_block;
+    if (x <= 0 || y <= 0 || z <= 0 || (uint32_t)x > most || (uint32_t)y > most || z > 64)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&f->lock);
     f->block[0] = (uint32_t)x;
@@ -505,6 +544,8 @@ CUresult
 drv_cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes)
 {
     FUNC(f, hfunc);
+    if (bytes > f->obj.ctx->dev->props.shared_per_block_optin)
+        return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&f->lock);
     f->dynamic_shared = bytes;
     pthread_mutex_unlock(&f->lock);
@@ -520,10 +561,8 @@ param_bytes(struct func *f, uint64_t offset, const void *data, size_t n)
         f->params = calloc(1, f->k->param_size ? f->k->param_size : 1);
     if (!f->params)
         e = CUDA_ERROR_OUT_OF_MEMORY;
-    else if (offset > f->k->param_size || n > f->k->param_size - offset)
-        e = CUDA_ERROR_INVALID_VALUE;
-    else if (n)
-        memcpy(f->params + offset, data, n);
+    else if (offset < f->k->param_size)         /* what no parameter is at, is not read (driver 580 takes it) */
+        memcpy(f->params + offset, data, n < f->k->param_size - offset ? n : f->k->param_size - offset);
     pthread_mutex_unlock(&f->lock);
     return e;
 }
@@ -532,7 +571,7 @@ CUresult
 drv_cuParamSetSize(CUfunction hfunc, unsigned int numbytes)
 {
     FUNC(f, hfunc);
-    return numbytes > f->k->param_size + 15 ? CUDA_ERROR_INVALID_VALUE : param_bytes(f, 0, NULL, 0);
+    return param_bytes(f, 0, "", 0);
 }
 
 CUresult
@@ -569,7 +608,7 @@ launch_state(CUfunction hfunc, int width, int height, CUstream s)
     FUNC(f, hfunc);
     if (width <= 0 || height <= 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = param_bytes(f, 0, NULL, 0);
+    CUresult e = param_bytes(f, 0, "", 0);
     if (e != CUDA_SUCCESS)
         return e;
     uint8_t *copy = malloc(f->k->param_size ? f->k->param_size : 1);
@@ -627,7 +666,7 @@ occupancy(const struct func *f, uint32_t threads, size_t dynamic)
         n = by_warps;
     uint64_t shared = (uint64_t)f->facts.static_shared + dynamic;
     uint32_t reserved = p->cc_major >= 8 ? 1024 : 0, grain = p->cc_major >= 8 ? 128 : 256;
-    if (dynamic > p->shared_per_block_optin || shared > p->shared_per_block_optin)
+    if (dynamic > (size_t)atomic_load(&f->max_dynamic_shared) || shared > p->shared_per_block_optin)
         return 0;
     uint32_t each = round_up(shared + reserved, grain);
     if (each && p->shared_per_mp / each < n)
@@ -653,11 +692,14 @@ launch_occupancy(const struct func *f, const struct cwb_launch *l)
 static CUresult
 config_launch(const CUlaunchConfig *config, struct cwb_launch *l)
 {
-    if (!config || (config->numAttrs && !config->attrs) || !config->blockDimX || !config->blockDimY || !config->blockDimZ)
+    if (!config || (config->numAttrs && !config->attrs) || !config->gridDimX || !config->gridDimY || !config->gridDimZ || !config->blockDimX || !config->blockDimY ||
+        !config->blockDimZ || config->blockDimX > 0x7fffffff)
         return CUDA_ERROR_INVALID_VALUE;
-    *l = (struct cwb_launch){ .block = { config->blockDimX, config->blockDimY, config->blockDimZ }, .dynamic_shared = config->sharedMemBytes };
+    *l = (struct cwb_launch){ .grid = { config->gridDimX, config->gridDimY, config->gridDimZ }, .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
+                              .dynamic_shared = config->sharedMemBytes };
     for (unsigned i = 0; i < config->numAttrs; i++)
         if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            l->flags |= CWB_LAUNCH_CLUSTER;
             l->cluster[0] = config->attrs[i].value.clusterDim.x;
             l->cluster[1] = config->attrs[i].value.clusterDim.y;
             l->cluster[2] = config->attrs[i].value.clusterDim.z;
@@ -671,12 +713,29 @@ largest_cluster(const struct func *f)
     return !(f->obj.ctx->b->caps & CWB_CAP_CLUSTER) ? 1 : atomic_load(&f->nonportable_cluster) ? MAX_CLUSTER : CWB_PORTABLE_CLUSTER;
 }
 
+static CUresult
+cluster_possible(const struct func *f, const struct cwb_launch *l, uint32_t size[3])
+{
+    launch_cluster(f, l, size);
+    uint64_t blocks = 1;
+    for (unsigned i = 0; i < 3; i++) {
+        blocks *= size[i] < MAX_CLUSTER ? size[i] : MAX_CLUSTER + 1;
+        if (l->grid[i] % size[i] || (l->flags & CWB_LAUNCH_CLUSTER && !l->cluster[i]))
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
+    return blocks > largest_cluster(f) ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+}
+
 CUresult
 drv_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, const CUlaunchConfig *config)
 {
-    FUNC(f, func);
+    GIVEN(func);
+    FUNC_OR_KERNEL(f, func);
     struct cwb_launch l;
+    uint32_t size[3];
     CUresult e = clusterSize ? config_launch(config, &l) : CUDA_ERROR_INVALID_VALUE;
+    if (e == CUDA_SUCCESS)
+        e = cluster_possible(f, &l, size);
     if (e == CUDA_SUCCESS)
         *clusterSize = occupancy(f, l.block[0] * l.block[1] * l.block[2], l.dynamic_shared) ? (int)largest_cluster(f) : 0;
     return e;
@@ -685,16 +744,17 @@ drv_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, const 
 CUresult
 drv_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const CUlaunchConfig *config)
 {
-    FUNC(f, func);
+    GIVEN(func);
+    FUNC_OR_KERNEL(f, func);
     struct cwb_launch l;
     uint32_t size[3];
     CUresult e = numClusters ? config_launch(config, &l) : CUDA_ERROR_INVALID_VALUE;
     if (e != CUDA_SUCCESS)
         return e;
-    launch_cluster(f, &l, size);
+    e = cluster_possible(f, &l, size);
+    if (e != CUDA_SUCCESS)
+        return e;
     uint64_t blocks = (uint64_t)size[0] * size[1] * size[2];
-    if (blocks > largest_cluster(f))
-        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     uint64_t resident = (uint64_t)occupancy(f, l.block[0] * l.block[1] * l.block[2], l.dynamic_shared) * f->obj.ctx->dev->props.multiprocessors;
     *numClusters = (int)(resident / blocks);
     return CUDA_SUCCESS;
@@ -704,7 +764,7 @@ CUresult
 drv_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize,
                                                          unsigned int flags)
 {
-    FUNC(f, func);
+    FUNC_OR_KERNEL(f, func);
     if (!numBlocks || blockSize <= 0 || flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return CUDA_ERROR_INVALID_VALUE;
     *numBlocks = occupancy(f, (uint32_t)blockSize, dynamicSMemSize);
@@ -722,7 +782,7 @@ drv_cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize, 
                                               CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize,
                                               int blockSizeLimit, unsigned int flags)
 {
-    FUNC(f, func);
+    FUNC_OR_KERNEL(f, func);
     if (!minGridSize || !blockSize || blockSizeLimit < 0 || flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return CUDA_ERROR_INVALID_VALUE;
     uint32_t most = f->facts.max_threads_per_block;
@@ -741,9 +801,7 @@ drv_cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize, 
         }
         size = size % 32 ? size / 32 * 32 : size - 32;
     }
-    if (!best)
-        return CUDA_ERROR_INVALID_VALUE;
-    *blockSize = (int)best;
+    *blockSize = (int)best;             /* 0: none fits (driver 580) */
     *minGridSize = best_blocks * (int)f->obj.ctx->dev->props.multiprocessors;
     return CUDA_SUCCESS;
 }
@@ -759,7 +817,7 @@ drv_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunctio
 CUresult
 drv_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func, int numBlocks, int blockSize)
 {
-    FUNC(f, func);
+    FUNC_OR_KERNEL(f, func);
     if (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0 || occupancy(f, (uint32_t)blockSize, 0) < numBlocks)
         return CUDA_ERROR_INVALID_VALUE;
     const struct cwb_device_props *p = &f->obj.ctx->dev->props;

@@ -365,7 +365,7 @@ global(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name, bo
             is_managed = v->managed;
     }
     if (managed && !is_managed)
-        return CUDA_ERROR_NOT_FOUND;
+        return *name ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
     struct module *m AUTO_PUT = NULL;
     CUresult e = managed ? context_for_managed(l, &c) : CUDA_SUCCESS;
     if (e == CUDA_SUCCESS) {
@@ -424,6 +424,9 @@ drv_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
 CUresult
 drv_cuKernelGetName(const char **name, CUkernel hfunc)
 {
+    READY();
+    if (!hfunc)
+        return CUDA_ERROR_INVALID_VALUE;       /* driver 580, where the others say INVALID_HANDLE */
     KERNEL(k, hfunc);
     if (!name)
         return CUDA_ERROR_INVALID_VALUE;
@@ -434,6 +437,9 @@ drv_cuKernelGetName(const char **name, CUkernel hfunc)
 CUresult
 drv_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
+    READY();
+    if (!kernel)
+        return CUDA_ERROR_INVALID_VALUE;       /* driver 580, where the others say INVALID_HANDLE */
     KERNEL(k, kernel);
     if (!paramOffset || paramIndex >= k->k->nparams)
         return CUDA_ERROR_INVALID_VALUE;
@@ -447,12 +453,12 @@ CUresult
 drv_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
 {
     USABLE(c);
-    if (!pi)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (dev != c->device)
-        return CUDA_ERROR_INVALID_DEVICE;
     struct func *f AUTO_PUT = NULL;
     CUresult e = kernel_function(c, kernel, &f);
+    if (e == CUDA_SUCCESS && !pi)
+        e = CUDA_ERROR_INVALID_VALUE;
+    if (e == CUDA_SUCCESS && dev != c->device)
+        e = CUDA_ERROR_INVALID_DEVICE;
     return e == CUDA_SUCCESS ? func_attribute(f, attrib, pi) : e;
 }
 
@@ -460,10 +466,10 @@ CUresult
 drv_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
 {
     USABLE(c);
-    if (dev != c->device)
-        return CUDA_ERROR_INVALID_DEVICE;
     struct func *f AUTO_PUT = NULL;
     CUresult e = kernel_function(c, kernel, &f);
+    if (e == CUDA_SUCCESS && dev != c->device)
+        e = CUDA_ERROR_INVALID_DEVICE;
     return e == CUDA_SUCCESS ? func_set_attribute(f, attrib, val) : e;
 }
 

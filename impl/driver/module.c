@@ -307,7 +307,13 @@ module_variable(struct module *m, const char *name, uint64_t *address, size_t *s
         *size = v->size;
         return module_address(m, i, address);
     }
-    return CUDA_ERROR_NOT_FOUND;
+    /* What has the name and is no variable is a wrong value (driver 580). */
+    bool other = !*name;
+    for (uint32_t i = 0; i < n && !other; i++)
+        other = !strcmp(api->variable(m->program->p, i)->name, name);
+    for (uint32_t i = 0; i < api->kernel_count(m->program->p) && !other; i++)
+        other = !strcmp(api->kernel(m->program->p, i)->name, name);
+    return other ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
 }
 
 /* ---- API ------------------------------------------------------------------------------------------------------------------ */
