@@ -890,7 +890,9 @@ drv_cuCtxSetLimit(CUlimit limit, size_t value)
     CAPTURE_SAFE();
     if ((unsigned)limit >= CU_LIMIT_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
+    if (limit == CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_CIG_ENABLED)
+        return CUDA_ERROR_NOT_PERMITTED;        /* only asked for (driver 580) */
+    if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || (unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128)
         return CUDA_ERROR_INVALID_VALUE;
@@ -899,6 +901,8 @@ drv_cuCtxSetLimit(CUlimit limit, size_t value)
     if ((unsigned)limit < COUNT(map)) {
         if (limit == CU_LIMIT_STACK_SIZE && value > 512 << 10)
             return CUDA_ERROR_INVALID_VALUE;        /* 512 KiB of local memory a thread */
+        if (limit == CU_LIMIT_STACK_SIZE)
+            value = value ? (value + 15) & ~(size_t)15 : 16;
         CUresult e = result_of(c->b->context_limit(c->be, (enum cwb_limit)map[limit], value));
         if (e != CUDA_SUCCESS)
             return e;
@@ -915,7 +919,11 @@ drv_cuCtxGetLimit(size_t *pvalue, CUlimit limit)
     USABLE(c);
     if (!pvalue || (unsigned)limit >= CU_LIMIT_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
+    if (limit == CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_CIG_ENABLED) {
+        *pvalue = 0;
+        return CUDA_SUCCESS;
+    }
+    if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || (unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     pthread_mutex_lock(&c->lock);
     *pvalue = c->limits[limit];

@@ -90,12 +90,13 @@ drv_cuDeviceTotalMem(unsigned int *bytes, CUdevice dev)
 CUresult
 drv_cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format, unsigned numChannels, CUdevice dev)
 {
-    DEVICE(d, dev);
-    (void)d;
+    READY();
     enum cwb_format f;
     uint32_t bytes;
     if (!maxWidthInElements || (numChannels != 1 && numChannels != 2 && numChannels != 4) || format_of(format, &f, &bytes))
         return CUDA_ERROR_INVALID_VALUE;
+    DEVICE(d, dev);
+    (void)d;
     *maxWidthInElements = 1 << 28;
     return CUDA_SUCCESS;
 }
@@ -396,5 +397,8 @@ drv_cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushG
 {
     CURRENT(c);
     (void)c;
+    if (target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX || (scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER &&
+                                                                         scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))
+        return CUDA_ERROR_INVALID_VALUE;
     return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -63,6 +63,17 @@ drv_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionVa
     return drv_cuLinkCreate_v2(numOptions, options, optionValues, stateOut);
 }
 
+/* A text, which a comment or a directive begins. */
+static bool
+ptx_begins(const char *p, size_t size)
+{
+    while (size && (*p == ' ' || (*p >= '\t' && *p <= '\r'))) {
+        p++;
+        size--;
+    }
+    return size && (*p == '.' || (*p == '/' && size > 1 && (p[1] == '/' || p[1] == '*')));
+}
+
 static CUresult
 add(CUlinkState state, CUjitInputType type, const void *data, size_t size, const char *name)
 {
@@ -72,6 +83,11 @@ add(CUlinkState state, CUjitInputType type, const void *data, size_t size, const
         return CUDA_ERROR_INVALID_HANDLE;
     if (!data || !size)
         return CUDA_ERROR_INVALID_VALUE;
+    bool is_text = ptx_begins(data, size);
+    if (type == CU_JIT_INPUT_PTX ? !is_text : is_text && type == CU_JIT_INPUT_CUBIN)
+        return CUDA_ERROR_INVALID_IMAGE;
+    if (is_text && (type == CU_JIT_INPUT_OBJECT || type == CU_JIT_INPUT_LIBRARY))
+        return CUDA_ERROR_UNKNOWN;      /* so driver 580 */
     if (!name || !*name)
         name = "input";
     CUresult e = CUDA_SUCCESS;
@@ -156,7 +172,7 @@ drv_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
     if (e == CUDA_SUCCESS && !l->complete)
         e = relocatable_select(&l->list, &device_runtime);
     if (e == CUDA_SUCCESS && (l->complete || !l->list.count)) {
-        e = CUDA_ERROR_INVALID_VALUE;
+        e = l->complete ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
     } else if (e == CUDA_SUCCESS) {
         struct program *p;              /* only to report errors here, where the caller looks for them */
         e = program_from_list(&l->list, device_runtime, &l->o, &p);

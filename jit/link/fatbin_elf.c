@@ -80,7 +80,7 @@ cwj_scan_elf(struct cwj_scan *s, const uint8_t *p, uint64_t size)
     if (size == UINT64_MAX)
         size = extent(p, &h);
     if (!h.e_shoff || !h.e_shnum)
-        return CW_OK;           /* no sections: nothing to find */
+        return bad_elf(s, "it has no sections");
     if (h.e_shentsize < sizeof(Elf64_Shdr) || h.e_shoff > size || (uint64_t)h.e_shnum * h.e_shentsize > size - h.e_shoff)
         return bad_elf(s, "its section table is outside the file");
     if (h.e_shstrndx >= h.e_shnum)
