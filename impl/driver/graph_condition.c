@@ -68,7 +68,7 @@ drv_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgrap
     struct graph_condition *c = calloc(1, sizeof *c);
     if (!c)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult e = ctx_from_handle(ctx, &c->ctx);
+    CUresult e = ctx ? ctx_from_handle(ctx, &c->ctx) : CUDA_ERROR_INVALID_CONTEXT;
     if (e != CUDA_SUCCESS) {
         free(c);
         return e;

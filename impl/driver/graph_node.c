@@ -516,6 +516,8 @@ drv_cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNod
     for (size_t i = 0; dependencyData && i < numDependencies; i++)
         if (dependencyData[i].from_port || dependencyData[i].to_port || dependencyData[i].type)
             return unsupported("cuGraphAddNode_v2", "an edge with a port or of the programmatic type");
+    if (nodeParams && (nodeParams->reserved0[0] | nodeParams->reserved0[1] | nodeParams->reserved0[2] || nodeParams->reserved2))
+        return CUDA_ERROR_INVALID_VALUE;
     struct work w;
     return add(phGraphNode, hGraph, dependencies, numDependencies, work_general(&w, nodeParams), &w);
 }

@@ -150,7 +150,10 @@ work_kernel_params(struct work *w, const CUDA_KERNEL_NODE_PARAMS *p)
     CUresult e = ctx_from_handle(p->ctx, &c);
     if (e != CUDA_SUCCESS)
         return e;
-    e = func_get(c, p->func ? p->func : (CUfunction)p->kern, &f);
+    if (p->func)                        /* which no kernel stands for here (driver 580) */
+        e = (f = handle_get(p->func, KIND_FUNCTION)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    else
+        e = func_get(c, (CUfunction)p->kern, &f);
     ctx_unref(c);
     if (e != CUDA_SUCCESS)
         return e;
@@ -399,12 +402,15 @@ CUresult
 work_alloc(struct work *w, struct ctx *c, CUDA_MEM_ALLOC_NODE_PARAMS *p)
 {
     struct device *d;
-    if (!p || !p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || p->poolProps.handleTypes ||
-        p->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE || (p->accessDescCount && !p->accessDescs))
+    if (!p || !p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || (p->accessDescCount && !p->accessDescs))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = device_get(p->poolProps.location.id, &d);
-    if (e == CUDA_SUCCESS && !c)
-        e = ctx_current(&c);
+    unsigned type = p->poolProps.location.type, handles = p->poolProps.handleTypes;
+    if (handles == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || handles == CU_MEM_HANDLE_TYPE_FABRIC || type == CU_MEM_LOCATION_TYPE_HOST ||
+        type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
+        return CUDA_ERROR_NOT_SUPPORTED;        /* also by driver 580 */
+    if (handles || type != CU_MEM_LOCATION_TYPE_DEVICE || device_get(p->poolProps.location.id, &d) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = c ? CUDA_SUCCESS : ctx_current(&c);
     if (e != CUDA_SUCCESS)
         return e;
     if (c->dev != d)
