@@ -876,7 +876,7 @@ drv_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length, un
     struct range r;
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!range_find(dptr, &r) || !RANGE_IS_MANAGED(r.kind) || (length && (r.base != dptr || length != r.size)))
+    if (!range_find(dptr, &r) || !RANGE_IS_MANAGED(r.kind) || r.base != dptr || (length && length != r.size))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;                /* managed memory is always accessible from everywhere */
 }
