@@ -61,8 +61,10 @@ check_desc(struct ctx *c, const CUDA_ARRAY3D_DESCRIPTOR *d, struct cwb_array_des
     if (d->Flags & ~known || !d->Width || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
         return CUDA_ERROR_INVALID_VALUE;
     bool plain = format_of(d->Format, &f, &bytes) == CUDA_SUCCESS;
-    if (!plain && channels_of(d->Format) != d->NumChannels)
+    if (!plain && channels_of(d->Format) != d->NumChannels) {
+        cw_warn("array format 0x%x is not known, or not with %u channels", (unsigned)d->Format, d->NumChannels);
         return CUDA_ERROR_INVALID_VALUE;
+    }
     if (d->Flags & CUDA_ARRAY3D_SPARSE && d->Flags & CUDA_ARRAY3D_SURFACE_LDST)
         return CUDA_ERROR_INVALID_VALUE;
     bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;

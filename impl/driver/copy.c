@@ -106,8 +106,8 @@ pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int wh
         return CUDA_ERROR_INVALID_VALUE;        /* mapped, without the right to read or to write it */
     if (known && skip && inside && !range_covers(address, skip + span, &kinds))
         return CUDA_ERROR_INVALID_VALUE;        /* what lies so far behind the address is another allocation's */
-    if (!known && e->type == CU_MEMORYTYPE_UNIFIED && range_find(address + skip, &r))
-        return CUDA_ERROR_INVALID_VALUE;        /* starts in an allocation and runs out of it */
+    if (!known && e->type == CU_MEMORYTYPE_UNIFIED && (range_find(address + skip, &r) || (skip && range_find(address, &r))))
+        return CUDA_ERROR_INVALID_VALUE;        /* starts in an allocation and runs out of it, or lies behind the one of its address */
     if (!known && g.backend->va_contains && g.backend->va_contains(address + skip, 1))
         return CUDA_ERROR_INVALID_VALUE;        /* device memory that is not allocated: never the host's */
     s->loc = known && kinds & ~host_kinds ? CWB_LOC_DEVICE : CWB_LOC_HOST;
