@@ -217,8 +217,8 @@ link_pieces(struct linker *l, const struct cw_buf *lto)
     for (size_t i = 0; e == CUDA_SUCCESS && i < l->npieces; i++) {
         struct piece *p = &l->pieces[i];
         r = p->type == PTX ? PTX_COMPILE : INVALID_INPUT;
-        if (!takes_lto(p))          /* all but PTX is told by its content */
-            e = cuLinkAddData_v2(state, p->type == PTX ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_CUBIN, p->data, p->size, p->name, 0, NULL, NULL);
+        if (!takes_lto(p))          /* all but PTX is told by its content, as of a fatbin */
+            e = cuLinkAddData_v2(state, p->type == PTX ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_FATBINARY, p->data, p->size, p->name, 0, NULL, NULL);
     }
     if (e == CUDA_SUCCESS) {
         r = FINALIZE;
