@@ -75,6 +75,10 @@ main(int argc, char **argv)
     struct { cudaTextureDesc t; int guard; } t = { .t = { .seamlessCubemap = 1 } };
     EXPECT(CALL("cudaMallocArray", cudaArray_t *, const cudaChannelFormatDesc *, size_t, size_t, unsigned)(&array, &f, 4, 4, 0) == cudaSuccess);
     r.res.array.array = array;
+    /* Seams are of cubemaps alone; before CUDA 12 nobody reads the field. */
+    EXPECT((CALL("cudaCreateTextureObject", cudaTextureObject_t *, const cudaResourceDesc *, const void *, const void *)(&object, &r, &t, NULL) ==
+            cudaSuccess) == (want < 12000));
+    t.t.seamlessCubemap = 0;
     EXPECT(CALL("cudaCreateTextureObject", cudaTextureObject_t *, const cudaResourceDesc *, const void *, const void *)(&object, &r, &t, NULL) ==
            cudaSuccess);
     EXPECT(CALL("cudaGetTextureObjectTextureDesc", void *, cudaTextureObject_t)(fresh(), object) == cudaSuccess);
