@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a driver answers to calls with one or two arguments that are not as usual (answers.h): `answers [-p PAIRS] [-j JOBS] [SECTION...]`. The same
+ * What a driver answers to calls with one or two arguments that are not as usual (answers.h): `answers [-p PAIRS] [-j JOBS] [-t SECONDS] [SECTION...]`. The same
  * program runs on NVIDIA's driver (answers_observed.txt holds what it printed) and on this one. Each section runs in a process; where a call ends it,
  * does not return or spoils the context, the next process goes on behind it. */
 #define _GNU_SOURCE

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Between the files of `answers`: a section is a function that makes some calls whose arguments are points, each with a usual value and others. The
  * program (answers.c) runs the section with every usual value, then with each other value of each point, then with pairs of these, and prints a line
- * a run: what each call answered. The line is all that a driver is compared by, so no argument or printed value may depend on addresses or on the GPU. */
+ * a run: what each call answered. The line is all that a driver is compared by,
+     so no argument or printed value may depend on addresses or on the GPU. */
 #ifndef ANSWERS_H
 #define ANSWERS_H
 
@@ -17,12 +18,15 @@
 
 /* A point: its name, its usual value, the others. */
 #define P(name, ...) pick(#name, #__VA_ARGS__, (const uint64_t[]){ __VA_ARGS__ }, COUNT(((const uint64_t[]){ __VA_ARGS__ })))
-#define PP(type, name, ...) ((type)(uintptr_t)pick(#name, #__VA_ARGS__, (const uint64_t[]){ __VA_ARGS__ }, COUNT(((const uint64_t[]){ __VA_ARGS__ }))))
+#define PP(type, name, ...) ((type)(uintptr_t)pick(#name, #__VA_ARGS__, (const uint64_t[]){ __VA_ARGS__ }, \
+    COUNT(((const uint64_t[]){ __VA_ARGS__ }))))
 /* All from first to last, where the usual one is `usual`. */
 #define RANGE(name, usual, first, last) pick_range(#name, usual, first, last)
 /* A call whose answer is printed; a value that is. */
 #define A(call) answer(call)
 #define V(value) value_is((uint64_t)(value))
+/* A stream, of any kind or of another context. */
+#define STREAM(name) PP(CUstream, name, U(o.stream), 0, U(CU_STREAM_LEGACY), U(CU_STREAM_PER_THREAD), U(o.blocking), U(other_stream))
 #define MUST(call) must(call, #call)
 
 struct set {
@@ -63,6 +67,7 @@ struct section {
     void (*run)(void);
     unsigned pairs;                     /* how many pairs of deviations, at most */
 };
-extern const struct section memory_sections[], object_sections[], work_sections[], order_sections[], rare_sections[];         /* the last one has no name */
+extern const struct section memory_sections[], object_sections[], work_sections[], order_sections[],
+    rare_sections[];         /* the last one has no name */
 
 #endif

@@ -2,12 +2,9 @@
  * Sections of `answers`: memory, copies and fills, what is known of an address, pools, virtual memory. */
 #include "tests/driver/answers.h"
 
-#define DEV U(o.dev)
 /* Addresses that every call may be given. */
 #define ADDRESS(name) P(name, U(o.dev), 0, U(o.dev + 1), U(o.dev + SIZE - 1), U(o.dev + SIZE), U(o.freed), U(o.managed), U(o.pinned), U(o.registered), \
                         U(other_dev), 16)
-#define STREAM(name) PP(CUstream, name, U(o.stream), 0, U(CU_STREAM_LEGACY), U(CU_STREAM_PER_THREAD), U(o.blocking), U(other_stream))
-
 static void
 memset1(void)
 {
@@ -44,7 +41,8 @@ memset2d(void)
 static void
 copy_linear(void)
 {
-    CUdeviceptr dst = ADDRESS(dst), src = P(src, U(o.dev + 4096), 0, U(o.dev + 1), U(o.dev + SIZE), U(o.freed), U(o.managed), U(o.pinned), U(other_dev), 16);
+    CUdeviceptr dst = ADDRESS(dst), src = P(src, U(o.dev + 4096), 0, U(o.dev + 1), U(o.dev + SIZE), U(o.freed), U(o.managed), U(o.pinned),
+        U(other_dev), 16);
     size_t n = P(n, 64, 0, 1, SIZE, SIZE + 1);
     A(cuMemcpyDtoD_v2(dst, src, n));
     A(cuMemcpyDtoDAsync_v2(dst, src, n, o.stream));
@@ -204,7 +202,8 @@ copy_batch(void)
     attrs[0].srcLocHint.type = P(hint, 0, 1, 2, 3, 4, 99);
     attrs[0].srcLocHint.id = P(hint_id, 0, -1, 99);
     attrs[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-    A(cuMemcpyBatchAsync_v2(PP(CUdeviceptr *, dsts, U(dst), 0), PP(CUdeviceptr *, srcs, U(src), 0), PP(size_t *, sizes, U(sizes), 0), P(count, 2, 0, 1),
+    A(cuMemcpyBatchAsync_v2(PP(CUdeviceptr *, dsts, U(dst), 0), PP(CUdeviceptr *, srcs, U(src), 0), PP(size_t *, sizes, U(sizes), 0), P(count, 2, 0,
+        1),
                             PP(CUmemcpyAttributes *, attrs, U(attrs), 0), PP(size_t *, indices, U(index), 0), P(nattrs, 1, 0, 2, 3), STREAM(stream)));
 }
 
@@ -321,7 +320,8 @@ address_range(void)
     V(base ? p - base : 0);
 }
 
-#define LOCATION(x) (CUmemLocation){ .type = (CUmemLocationType)P(x##_type, CU_MEM_LOCATION_TYPE_DEVICE, 0, 2, 3, 4, 5, 99), .id = (int)P(x##_id, 0, -1, 1, 99) }
+#define LOCATION(x) (CUmemLocation){ .type = (CUmemLocationType)P(x##_type, CU_MEM_LOCATION_TYPE_DEVICE, 0, 2, 3, 4, 5, 99), .id = (int)P(x##_id, 0, \
+    -1, 1, 99) }
 
 static void
 managed(void)
@@ -349,13 +349,15 @@ range_attribute(void)
     V(v[0]);
     void *list[1] = { data };
     CUmem_range_attribute one = (CUmem_range_attribute)a;
-    A(cuMemRangeGetAttributes(PP(void **, list, U(list), 0), PP(size_t *, sizes, U(&size), 0), PP(CUmem_range_attribute *, ids, U(&one), 0), P(count, 1, 0), p, n));
+    A(cuMemRangeGetAttributes(PP(void **, list, U(list), 0), PP(size_t *, sizes, U(&size), 0), PP(CUmem_range_attribute *, ids, U(&one), 0), P(count,
+        1, 0), p, n));
 }
 
 static void
 attach(void)
 {
-    A(cuStreamAttachMemAsync(STREAM(stream), P(p, U(o.managed), 0, U(o.managed + 1), U(o.dev), U(o.pinned), U(host)), P(n, 0, 1, 4096, SIZE, SIZE + 1),
+    A(cuStreamAttachMemAsync(STREAM(stream), P(p, U(o.managed), 0, U(o.managed + 1), U(o.dev), U(o.pinned), U(host)), P(n, 0, 1, 4096, SIZE,
+        SIZE + 1),
                              (unsigned)P(flags, 1, 0, 2, 3, 4, 8)));
     (void)cuCtxSynchronize();
     (void)cuStreamAttachMemAsync(o.stream, o.managed, 0, CU_MEM_ATTACH_GLOBAL);
@@ -420,7 +422,8 @@ pool_export(void)
 {
     int fd = -1;
     CUmemPoolPtrExportData data;
-    A(cuMemPoolExportToShareableHandle(PP(void *, out, U(&fd), 0), PP(CUmemoryPool, pool, U(o.pool), 0), (CUmemAllocationHandleType)P(type, 1, 0, 2, 8, 99),
+    A(cuMemPoolExportToShareableHandle(PP(void *, out, U(&fd), 0), PP(CUmemoryPool, pool, U(o.pool), 0), (CUmemAllocationHandleType)P(type, 1, 0, 2,
+        8, 99),
                                        P(flags, 0, 1)));
     A(cuMemPoolExportPointer(PP(CUmemPoolPtrExportData *, data, U(&data), 0), P(p, U(o.dev), 0, U(o.pinned), U(o.freed))));
 }
@@ -518,7 +521,8 @@ vmm_map(void)
         A(cuCtxSynchronize());
     }
     CUmemAccessDesc d = { .location = LOCATION(access), .flags = (CUmemAccess_flags)P(rights, 3, 0, 1, 2, 99) };
-    A(cuMemSetAccess(va + P(from, 0, 1, 65536, PIECE), P(bytes, PIECE, 0, 1, 65536, 2 * PIECE, 8 * PIECE), PP(CUmemAccessDesc *, desc, U(&d), 0), P(count, 1, 0)));
+    A(cuMemSetAccess(va + P(from, 0, 1, 65536, PIECE), P(bytes, PIECE, 0, 1, 65536, 2 * PIECE, 8 * PIECE), PP(CUmemAccessDesc *, desc, U(&d), 0),
+        P(count, 1, 0)));
     unsigned long long f = 99;
     CUmemLocation l = { CU_MEM_LOCATION_TYPE_DEVICE, 0 };
     A(cuMemGetAccess(PP(unsigned long long *, out, U(&f), 0), PP(CUmemLocation *, where, U(&l), 0), va + P(ask, 0, 1, PIECE, 4 * PIECE)));
@@ -536,6 +540,7 @@ vmm_map(void)
     A(cuMemAddressFree(va, 4 * PIECE));                 /* still mapped */
     A(cuMemUnmap(va + P(unmap, 0, 1, PIECE), P(ubytes, PIECE, 0, 65536, 2 * PIECE, 4 * PIECE)));
     A(cuMemsetD8_v2(va, 1, 16));
+    (void)cuCtxSynchronize();
     A(cuMemAddressFree(va + P(free, 0, 1, PIECE), P(fbytes, 4 * PIECE, 0, PIECE, 8 * PIECE)));
     if (back)
         (void)cuMemRelease(back);
@@ -585,11 +590,14 @@ ipc_memory(void)
 const struct section memory_sections[] = {
     { "memset", memset1, 200 }, { "memset_async", memset_async, 150 }, { "memset2d", memset2d, 200 }, { "copy_linear", copy_linear, 200 },
     { "copy_default", copy_default, 150 }, { "copy_host", copy_host, 200 }, { "copy_peer", copy_peer, 150 }, { "memcpy2d", memcpy2d, 500 },
-    { "memcpy2d_array", memcpy2d_array, 300 }, { "memcpy3d", memcpy3d, 500 }, { "memcpy3d_peer", memcpy3d_peer, 200 }, { "copy_array", copy_array, 100 },
-    { "copy_batch", copy_batch, 150 }, { "alloc", alloc, 100 }, { "free", free_, 30 }, { "registered", registered, 100 }, { "host_asked", host_asked, 60 },
+    { "memcpy2d_array", memcpy2d_array, 300 }, { "memcpy3d", memcpy3d, 500 }, { "memcpy3d_peer", memcpy3d_peer, 200 }, { "copy_array", copy_array,
+        100 },
+    { "copy_batch", copy_batch, 150 }, { "alloc", alloc, 100 }, { "free", free_, 30 }, { "registered", registered, 100 }, { "host_asked", host_asked,
+        60 },
     { "pointer_attribute", pointer_attribute, 400 }, { "pointer_attributes", pointer_attributes, 400 }, { "address_range", address_range, 40 },
     { "managed", managed, 200 }, { "range_attribute", range_attribute, 150 }, { "attach", attach, 80 }, { "pool_create", pool_create, 150 },
-    { "pool_attributes", pool_attributes, 80 }, { "pool_access", pool_access, 80 }, { "pool_export", pool_export, 30 }, { "pool_device", pool_device, 60 },
+    { "pool_attributes", pool_attributes, 80 }, { "pool_access", pool_access, 80 }, { "pool_export", pool_export, 30 }, { "pool_device", pool_device,
+        60 },
     { "alloc_async", alloc_async, 100 }, { "vmm_create", vmm_create, 200 }, { "vmm_map", vmm_map, 200 }, { "vmm_reserve", vmm_reserve, 80 },
     { "handle_range", handle_range, 30 }, { "ipc_memory", ipc_memory, 60 }, { NULL, NULL, 0 },
 };

@@ -43,7 +43,8 @@ context(void)
     CUcontext c = NULL;
     CUdevice d;
     unsigned f = 0;
-    if (!A(cuCtxCreate_v2(PP(CUcontext *, out, U(&c), 0), (unsigned)P(flags, 0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 128, 256, 512), (CUdevice)P(device, 0, -1, 99)))) {
+    if (!A(cuCtxCreate_v2(PP(CUcontext *, out, U(&c), 0), (unsigned)P(flags, 0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 128, 256, 512),
+        (CUdevice)P(device, 0, -1, 99)))) {
         A(cuCtxGetFlags(&f));
         V(f);
         A(cuCtxSetFlags((unsigned)P(set, 0, 1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 128, 256, 512)));
@@ -88,7 +89,8 @@ limits(void)
 /* ---- modules ---- */
 
 #define PTX(version, target, body) ".version " version "\n.target " target "\n.address_size 64\n" body
-#define BODY(x) PTX("7.1", "sm_60", ".visible .entry k(.param .u64 p)\n{\n    .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .f32 %f<4>; .reg .pred %p<2>;\n    " x "\n    ret;\n}\n")
+#define BODY(x) PTX("7.1", "sm_60", \
+    ".visible .entry k(.param .u64 p)\n{\n    .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .f32 %f<4>; .reg .pred %p<2>;\n    " x "\n    ret;\n}\n")
 
 static void
 module_load(void)
@@ -97,10 +99,12 @@ module_load(void)
     CUmodule m = NULL;
     const char *image = PP(const char *, image, U(text), 0, U(zero), U(elf), U(fat), U(blank), U("nonsense"), U(nul),
         U(PTX("99.9", "sm_60", "")), U(PTX("7.1", "sm_999", "")), U(PTX("7.1", "sm_10", "")), U(PTX("7.1", "sm_60", "")), U(PTX("1.0", "sm_60", "")),
-        U(PTX("7.1", "", "")), U(".version 7.1\n"), U(".version 7.1\n.target sm_60\n"), U(".target sm_60\n.version 7.1\n"), U(PTX("7.1", "sm_60, debug", "")),
+        U(PTX("7.1", "", "")), U(".version 7.1\n"), U(".version 7.1\n.target sm_60\n"), U(".target sm_60\n.version 7.1\n"), U(PTX("7.1",
+            "sm_60, debug", "")),
         U(PTX("7.1", "sm_60", ".visible .entry k()\n{\n")), U(PTX("7.1", "sm_60", "}")), U(PTX("7.1", "sm_60", ".visible .entry k()\n{\n ret\n}\n")),
         U(PTX("7.1", "sm_60", ".extern .func f();\n.visible .entry k()\n{\n call f, ();\n ret;\n}\n")),
-        U(PTX("7.1", "sm_60", ".extern .global .u32 g;\n.visible .entry k()\n{\n .reg .b32 %r; ld.global.u32 %r, [g]; st.global.u32 [g], %r; ret;\n}\n")),
+        U(PTX("7.1", "sm_60",
+            ".extern .global .u32 g;\n.visible .entry k()\n{\n .reg .b32 %r; ld.global.u32 %r, [g]; st.global.u32 [g], %r; ret;\n}\n")),
         U(PTX("7.1", "sm_60", ".visible .entry k()\n{\n ret;\n}\n.visible .entry k()\n{\n ret;\n}\n")),
         U(PTX("7.1", "sm_60", ".visible .global .u32 k;\n.visible .entry k()\n{\n ret;\n}\n")),
         U(PTX("7.1", "sm_60", ".visible .entry k()\n{\n .shared .b8 s[50000]; .reg .b32 %r; ld.volatile.shared.u32 %r, [s]; ret;\n}\n")),
@@ -109,13 +113,19 @@ module_load(void)
         U(PTX("7.1", "sm_60", ".const .b8 c[65536];\n.visible .entry k()\n{\n ret;\n}\n")),
         U(PTX("7.1", "sm_60", ".visible .entry k(.param .b8 p[4353])\n{\n ret;\n}\n")),
         U(PTX("7.1", "sm_60", ".visible .entry k(.param .b8 p[4352])\n{\n ret;\n}\n")),
-        U(PTX("7.1", "sm_60", ".visible .entry k()\n.maxntid 1025, 1, 1\n{\n ret;\n}\n")), U(PTX("7.1", "sm_60", ".visible .entry k()\n.maxntid 0, 1, 1\n{\n ret;\n}\n")),
-        U(BODY("nonsense;")), U(BODY("add.s32 %r1, %r2;")), U(BODY("add.s32 %r1, %r2, %r9;")), U(BODY("add.s32 %r1, %r2, %f1;")), U(BODY("add.s32 %r1, %r2, %d1;")),
+        U(PTX("7.1", "sm_60", ".visible .entry k()\n.maxntid 1025, 1, 1\n{\n ret;\n}\n")), U(PTX("7.1", "sm_60",
+            ".visible .entry k()\n.maxntid 0, 1, 1\n{\n ret;\n}\n")),
+        U(BODY("nonsense;")), U(BODY("add.s32 %r1, %r2;")), U(BODY("add.s32 %r1, %r2, %r9;")), U(BODY("add.s32 %r1, %r2, %f1;")),
+            U(BODY("add.s32 %r1, %r2, %d1;")),
         U(BODY("add.f32 %f1, %f2, 1;")), U(BODY("ld.param.u64 %d1, [q];")), U(BODY("bra L;")), U(BODY("L: L: bra L;")), U(BODY("@%r1 ret;")),
-        U(BODY("mov.u32 %r1, %nosuch;")), U(BODY("ld.global.v3.u32 {%r1, %r2, %r3}, [%d1];")), U(BODY("ld.global.u32 %r1, [%r2];")), U(BODY("st.const.u32 [%d1], %r1;")),
-        U(BODY("redux.sync.add.u32 %r1, %r2, -1;")), U(BODY("cp.async.ca.shared.global [%r1], [%d1], 4;")), U(BODY("cp.async.ca.shared.global [%r1], [%d1], 5;")),
-        U(BODY(".reg .b32 %r1;")), U(BODY("call f, ();")), U(BODY("mov.u64 %d1, k;")), U(BODY("bar.sync 16;")), U(BODY("bar.sync 0, 33;")), U(BODY("shf.l.wrap.b32 %r1, %r2, %r3;")),
-        U(BODY("mov.b64 %d1, {%r1, %r2, %r3};")), U(BODY("setp.eq.s32 %r1, %r2, %r3;")), U(BODY("exit")), U(BODY("\1\2\3")), U(BODY("/* not closed")));
+        U(BODY("mov.u32 %r1, %nosuch;")), U(BODY("ld.global.v3.u32 {%r1, %r2, %r3}, [%d1];")), U(BODY("ld.global.u32 %r1, [%r2];")),
+            U(BODY("st.const.u32 [%d1], %r1;")),
+        U(BODY("redux.sync.add.u32 %r1, %r2, -1;")), U(BODY("cp.async.ca.shared.global [%r1], [%d1], 4;")),
+            U(BODY("cp.async.ca.shared.global [%r1], [%d1], 5;")),
+        U(BODY(".reg .b32 %r1;")), U(BODY("call f, ();")), U(BODY("mov.u64 %d1, k;")), U(BODY("bar.sync 16;")), U(BODY("bar.sync 0, 33;")),
+            U(BODY("shf.l.wrap.b32 %r1, %r2, %r3;")),
+        U(BODY("mov.b64 %d1, {%r1, %r2, %r3};")), U(BODY("setp.eq.s32 %r1, %r2, %r3;")), U(BODY("exit")), U(BODY("\1\2\3")),
+            U(BODY("/* not closed")));
     if (!A(cuModuleLoadData(PP(CUmodule *, out, U(&m), 0), image))) {
         CUfunction f;
         A(cuModuleGetFunction(&f, m, PP(const char *, function, U("k"), U(""), U("nothing"), U("v"), 0)));
@@ -168,7 +178,8 @@ library(void)
     CUkernel k;
     CUlibraryOption ids[1] = { (CUlibraryOption)P(option, 1, 0, 2, 3, 99) };
     void *values[1] = { PP(void *, value, 0, 1) };
-    if (!A(cuLibraryLoadData(PP(CUlibrary *, out, U(&l), 0), PP(const char *, image, U(text), 0, U("nonsense"), U(PTX("7.1", "sm_60", ""))), NULL, NULL, 0,
+    if (!A(cuLibraryLoadData(PP(CUlibrary *, out, U(&l), 0), PP(const char *, image, U(text), 0, U("nonsense"), U(PTX("7.1", "sm_60", ""))), NULL,
+        NULL, 0,
                              PP(CUlibraryOption *, ids, U(ids), 0), PP(void **, values, U(values), 0), (unsigned)P(n, 0, 1)))) {
         const char *name = PP(const char *, name, U("k"), U("v"), U(""), U("nothing"), 0);
         CUdeviceptr p;
@@ -228,7 +239,8 @@ function(void)
     A(cuFuncGetModule(PP(CUmodule *, outm, U(&m), 0), f));
     A(cuFuncGetName(PP(const char **, name, U(&name), 0), f));
     size_t at = 99, size = 99;
-    A(cuFuncGetParamInfo(PP(CUfunction, pf, U(o.two), U(o.func), 0), P(index, 0, 1, 2, -1), PP(size_t *, at, U(&at), 0), PP(size_t *, size, U(&size), 0)));
+    A(cuFuncGetParamInfo(PP(CUfunction, pf, U(o.two), U(o.func), 0), P(index, 0, 1, 2, -1), PP(size_t *, at, U(&at), 0), PP(size_t *, size, U(&size),
+        0)));
     V(at);
     V(size);
     CUfunctionLoadingState state;
@@ -253,7 +265,8 @@ occupancy(void)
     A(cuOccupancyMaxActiveBlocksPerMultiprocessor(PP(int *, out, U(&blocks), 0), f, size, shared));
     V(blocks > 0);
     A(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, f, size, shared, (unsigned)P(flags, 0, 1, 2)));
-    A(cuOccupancyMaxPotentialBlockSize(PP(int *, grid, U(&grid), 0), PP(int *, outb, U(&block), 0), f, PP(CUoccupancyB2DSize, sizes, 0, U(no_shared)), shared,
+    A(cuOccupancyMaxPotentialBlockSize(PP(int *, grid, U(&grid), 0), PP(int *, outb, U(&block), 0), f, PP(CUoccupancyB2DSize, sizes, 0,
+        U(no_shared)), shared,
                                        (int)P(limit, 0, 64, 2000, -1)));
     V(block);
     A(cuOccupancyAvailableDynamicSMemPerBlock(PP(size_t *, bytes, U(&bytes), 0), f, (int)P(blocks, 1, 0, -1, 8, 32, 33), size));
@@ -261,7 +274,8 @@ occupancy(void)
     a.value.clusterDim.x = (unsigned)P(cx, 2, 0, 1, 3, 8, 9, 16);
     a.value.clusterDim.y = (unsigned)P(cy, 1, 0, 2);
     a.value.clusterDim.z = 1;
-    CUlaunchConfig c = { .gridDimX = (unsigned)P(gx, 16, 0, 15), .gridDimY = 1, .gridDimZ = 1, .blockDimX = (unsigned)size, .blockDimY = 1, .blockDimZ = 1,
+    CUlaunchConfig c = { .gridDimX = (unsigned)P(gx, 16, 0, 15), .gridDimY = 1, .gridDimZ = 1, .blockDimX = (unsigned)size, .blockDimY = 1,
+        .blockDimZ = 1,
                          .sharedMemBytes = (unsigned)shared, .attrs = &a, .numAttrs = (unsigned)P(nattrs, 1, 0) };
     int n = -1;
     A(cuOccupancyMaxActiveClusters(PP(int *, outc, U(&n), 0), f, PP(CUlaunchConfig *, config, U(&c), 0)));
@@ -280,12 +294,14 @@ linker(void)
     if ((ids[0] == CU_JIT_INFO_LOG_BUFFER || ids[0] == CU_JIT_ERROR_LOG_BUFFER || (ids[0] >= CU_JIT_GLOBAL_SYMBOL_NAMES && ids[0] <= CU_JIT_GLOBAL_SYMBOL_COUNT) ||
          ids[0] >= 27) && values[0])
         values[0] = NULL;
-    if (A(cuLinkCreate_v2((unsigned)P(n, 0, 1), PP(CUjit_option *, ids, U(ids), 0), PP(void **, values, U(values), 0), PP(CUlinkState *, out, U(&l), 0))))
+    if (A(cuLinkCreate_v2((unsigned)P(n, 0, 1), PP(CUjit_option *, ids, U(ids), 0), PP(void **, values, U(values), 0), PP(CUlinkState *, out, U(&l),
+        0))))
         return;
     const char *data = PP(const char *, data, U(text), 0, U(nonsense), U(PTX("7.1", "sm_60", "")), U(BODY("nonsense;")),
                           U(PTX("7.1", "sm_60", ".extern .func f();\n.visible .entry k()\n{\n call f, ();\n ret;\n}\n")));
     size_t size = data ? strlen(data) + 1 : 10;
-    A(cuLinkAddData_v2(l, (CUjitInputType)P(type, 1, 0, 2, 3, 4, 5, 6, 99), (void *)(uintptr_t)data, size - P(shorter, 0, 1, 2), PP(const char *, name, U("n"), 0, U("")), 0, NULL, NULL));
+    A(cuLinkAddData_v2(l, (CUjitInputType)P(type, 1, 0, 2, 3, 4, 5, 6, 99), (void *)(uintptr_t)data, size - P(shorter, 0, 1, 2), PP(const char *,
+        name, U("n"), 0, U("")), 0, NULL, NULL));
     if (P(twice, 0, 1))
         A(cuLinkAddData_v2(l, CU_JIT_INPUT_PTX, (void *)(uintptr_t)text, strlen(text) + 1, "again", 0, NULL, NULL));
     if (P(complete, 1, 0)) {
@@ -306,8 +322,10 @@ proc_address(void)
 {
     void *p = NULL;
     CUdriverProcAddressQueryResult r = (CUdriverProcAddressQueryResult)9;
-    const char *name = PP(const char *, name, U("cuMemAlloc"), U("cuMemAlloc_v2"), U("cuLibraryGetKernel"), U("cuCtxCreate"), U("cuNothing"), U(""), 0, U("cuStreamBeginCapture"));
-    A(cuGetProcAddress_v2(name, PP(void **, out, U(&p), 0), (int)P(version, 12000, 0, -1, 1, 2000, 3010, 3020, 11000, 13000, 13010, 14000, 99999), P(flags, 0, 1, 2, 3, 4),
+    const char *name = PP(const char *, name, U("cuMemAlloc"), U("cuMemAlloc_v2"), U("cuLibraryGetKernel"), U("cuCtxCreate"), U("cuNothing"), U(""),
+        0, U("cuStreamBeginCapture"));
+    A(cuGetProcAddress_v2(name, PP(void **, out, U(&p), 0), (int)P(version, 12000, 0, -1, 1, 2000, 3010, 3020, 11000, 13000, 13010, 14000, 99999),
+        P(flags, 0, 1, 2, 3, 4),
                           PP(CUdriverProcAddressQueryResult *, result, U(&r), 0)));
     V(r);
     V(p != NULL);
@@ -342,7 +360,8 @@ array_create(void)
 static CUDA_ARRAY3D_DESCRIPTOR
 descriptor3d(void)
 {
-    return (CUDA_ARRAY3D_DESCRIPTOR){ .Width = P(width, 32, 0, 1, 16, 16385, 131073), .Height = P(height, 32, 0, 1, 16, 16385, 65537), .Depth = P(depth, 0, 1, 4, 6, 7, 12, 2049, 16385),
+    return (CUDA_ARRAY3D_DESCRIPTOR){ .Width = P(width, 32, 0, 1, 16, 16385, 131073), .Height = P(height, 32, 0, 1, 16, 16385, 65537),
+        .Depth = P(depth, 0, 1, 4, 6, 7, 12, 2049, 16385),
         .Format = (CUarray_format)FORMAT(format, 0x20), .NumChannels = (unsigned)P(channels, 1, 0, 2, 3, 4, 5),
         .Flags = (unsigned)P(flags, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x10, 0x20, 0x40, 0x80, 0x100, 0x200, 0x22, 0x42) };
 }
@@ -374,7 +393,8 @@ mipmap_create(void)
     CUarray l = NULL;
     CUDA_ARRAY3D_DESCRIPTOR d = descriptor3d(), got;
     memset(&got, 0, sizeof got);
-    if (!A(cuMipmappedArrayCreate(PP(CUmipmappedArray *, out, U(&a), 0), PP(CUDA_ARRAY3D_DESCRIPTOR *, desc, U(&d), 0), (unsigned)P(levels, 3, 0, 1, 6, 7, 99)))) {
+    if (!A(cuMipmappedArrayCreate(PP(CUmipmappedArray *, out, U(&a), 0), PP(CUDA_ARRAY3D_DESCRIPTOR *, desc, U(&d), 0), (unsigned)P(levels, 3, 0, 1,
+        6, 7, 99)))) {
         if (!A(cuMipmappedArrayGetLevel(PP(CUarray *, outl, U(&l), 0), a, (unsigned)P(level, 1, 0, 2, 3, 5, 6, -1)))) {
             A(cuArray3DGetDescriptor_v2(&got, l));
             V(got.Width);
@@ -433,15 +453,11 @@ texture(unsigned kind)
     t.minMipmapLevelClamp = (float)P(min_clamp, 0, 1, 99);
     t.maxMipmapLevelClamp = (float)P(max_clamp, 0, 1, 99);
     t.reserved[0] = (int)P(reserved, 0, 1);
-    v.format = (CUresourceViewFormat)P(vformat, 0x18, 0, 1, 2, 0x16, 0x17, 0x19, 0x1c, 0x22, 0x23, 99);
-    v.width = P(vwidth, 32, 0, 31, 33, 128);
-    v.height = P(vheight, 16, 0, 15, 17, 64);
-    v.depth = P(vdepth, 0, 1, 4, 6);
-    v.firstMipmapLevel = (unsigned)P(first_level, 0, 1, 2, 9);
-    v.lastMipmapLevel = (unsigned)P(last_level, 0, 1, 2, 9);
-    v.firstLayer = (unsigned)P(first_layer, 0, 1, 9);
-    v.lastLayer = (unsigned)P(last_layer, 0, 1, 3, 9);
-    if (!A(cuTexObjectCreate(PP(CUtexObject *, out, U(&x), 0), PP(CUDA_RESOURCE_DESC *, resource, U(&r), 0), PP(CUDA_TEXTURE_DESC *, texture, U(&t), 0),
+    v.format = CU_RES_VIEW_FORMAT_FLOAT_1X32;
+    v.width = 32;
+    v.height = 16;
+    if (!A(cuTexObjectCreate(PP(CUtexObject *, out, U(&x), 0), PP(CUDA_RESOURCE_DESC *, resource, U(&r), 0), PP(CUDA_TEXTURE_DESC *, texture, U(&t),
+        0),
                              PP(CUDA_RESOURCE_VIEW_DESC *, view, 0, U(&v))))) {
         A(cuTexObjectGetResourceDesc(PP(CUDA_RESOURCE_DESC *, get, U(&back), 0), x));
         A(cuTexObjectGetTextureDesc(&t, x));
@@ -504,16 +520,19 @@ texref(void)
     MUST(cuTexRefCreate(&t));
     CUtexref r = PP(CUtexref, texref, U(t), 0);
     size_t at = 0;
-    CUDA_ARRAY_DESCRIPTOR d = { .Width = P(width, 32, 0, 131073), .Height = P(height, 16, 0, 70000), .Format = CU_AD_FORMAT_FLOAT, .NumChannels = (unsigned)P(dchannels, 1, 0, 3) };
+    CUDA_ARRAY_DESCRIPTOR d = { .Width = P(width, 32, 0, 131073), .Height = P(height, 16, 0, 70000), .Format = CU_AD_FORMAT_FLOAT,
+        .NumChannels = (unsigned)P(dchannels, 1, 0, 3) };
     A(cuTexRefSetFormat(r, (CUarray_format)FORMAT(format, 0x20), (int)P(channels, 1, 0, 2, 3, 4, 5)));
     A(cuTexRefSetAddressMode(r, (int)P(dim, 0, 1, 2, 3, -1), (CUaddress_mode)P(address, 0, 1, 2, 3, 4, 99)));
     A(cuTexRefSetFilterMode(r, (CUfilter_mode)P(filter, 0, 1, 2, 99)));
     A(cuTexRefSetMipmapFilterMode(r, (CUfilter_mode)P(mipfilter, 0, 1, 2, 99)));
     A(cuTexRefSetMaxAnisotropy(r, (unsigned)P(anisotropy, 0, 1, 16, 17)));
     A(cuTexRefSetFlags(r, (unsigned)P(flags, 0, 1, 2, 3, 8, 16, 32, 255)));
-    A(cuTexRefSetAddress_v2(PP(size_t *, offset, U(&at), 0), r, P(p, U(o.dev), 0, U(o.dev + 4), U(o.dev + 512), U(o.freed)), P(bytes, 1024, 0, SIZE + 4)));
+    A(cuTexRefSetAddress_v2(PP(size_t *, offset, U(&at), 0), r, P(p, U(o.dev), 0, U(o.dev + 4), U(o.dev + 512), U(o.freed)), P(bytes, 1024, 0,
+        SIZE + 4)));
     V(at);
-    A(cuTexRefSetAddress2D_v3(r, PP(CUDA_ARRAY_DESCRIPTOR *, desc, U(&d), 0), P(q, U(o.dev), 0, U(o.dev + 4), U(o.freed)), P(pitch, 512, 0, 128, 127, 32)));
+    A(cuTexRefSetAddress2D_v3(r, PP(CUDA_ARRAY_DESCRIPTOR *, desc, U(&d), 0), P(q, U(o.dev), 0, U(o.dev + 4), U(o.freed)), P(pitch, 512, 0, 128, 127,
+        32)));
     A(cuTexRefSetArray(r, PP(CUarray, array, U(o.array), 0, U(o.array3d)), (unsigned)P(aflags, 1, 0, 2)));
     A(cuTexRefSetMipmappedArray(r, PP(CUmipmappedArray, mipmap, U(o.mipmap), 0), (unsigned)P(mflags, 1, 0, 2)));
     CUarray a;
@@ -529,8 +548,10 @@ texref(void)
 }
 
 const struct section object_sections[] = {
-    { "device", device, 60 }, { "device_attribute", device_attribute, 40 }, { "context", context, 60 }, { "limits", limits, 120 }, { "module_load", module_load, 0 },
-    { "module_options", module_options, 60 }, { "module_get", module_get, 80 }, { "library", library, 60 }, { "kernel", kernel, 150 }, { "function", function, 200 },
+    { "device", device, 60 }, { "device_attribute", device_attribute, 40 }, { "context", context, 60 }, { "limits", limits, 120 }, { "module_load",
+        module_load, 0 },
+    { "module_options", module_options, 60 }, { "module_get", module_get, 80 }, { "library", library, 60 }, { "kernel", kernel, 150 }, { "function",
+        function, 200 },
     { "occupancy", occupancy, 200 }, { "linker", linker, 100 }, { "proc_address", proc_address, 200 }, { "array_create", array_create, 200 },
     { "array3d_create", array3d_create, 800 }, { "mipmap_create", mipmap_create, 400 }, { "texture_array", texture_array, 300 },
     { "texture_mipmap", texture_mipmap, 200 }, { "texture_linear", texture_linear, 300 }, { "texture_pitch", texture_pitch, 300 },

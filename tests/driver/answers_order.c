@@ -342,5 +342,6 @@ order_memory(void)
 }
 
 const struct section order_sections[] = {
-    { "order_context", order_context, 700 }, { "order_stream", order_stream, 900 }, { "order_graph", order_graph, 800 }, { "order_memory", order_memory, 700 }, { NULL, NULL, 0 },
+    { "order_context", order_context, 700 }, { "order_stream", order_stream, 900 }, { "order_graph", order_graph, 800 }, { "order_memory",
+        order_memory, 700 }, { NULL, NULL, 0 },
 };

@@ -2,8 +2,6 @@
  * Sections of `answers`: streams, events, launches, graphs. */
 #include "tests/driver/answers.h"
 
-#define STREAM(name) PP(CUstream, name, U(o.stream), 0, U(CU_STREAM_LEGACY), U(CU_STREAM_PER_THREAD), U(o.blocking), U(other_stream))
-
 static void CUDA_CB
 nothing(void *p)
 {
@@ -123,7 +121,8 @@ static void
 stream_values(void)
 {
     CUstream s = STREAM(stream);
-    CUdeviceptr p = P(p, U(o.dev), 0, U(o.dev + 1), U(o.dev + 2), U(o.dev + 4), U(o.dev + SIZE - 4), U(o.dev + SIZE), U(o.freed), U(o.pinned), U(o.managed), U(host), U(o.registered));
+    CUdeviceptr p = P(p, U(o.dev), 0, U(o.dev + 1), U(o.dev + 2), U(o.dev + 4), U(o.dev + SIZE - 4), U(o.dev + SIZE), U(o.freed), U(o.pinned),
+        U(o.managed), U(host), U(o.registered));
     unsigned f = (unsigned)P(flags, 0, 1, 2, 3, 4, 99);
     A(cuMemsetD8_v2(o.dev, 0, SIZE));
     memset(o.pinned, 0, SIZE);
@@ -154,8 +153,10 @@ launch(void)
     uint64_t b = 2;
     void *params[] = { PP(void *, param0, U(&a), 0), &b };
     CUfunction f = PP(CUfunction, function, U(o.func), U(o.two), U(o.shared), U(o.limited), 0, U(o.kernel));
-    A(cuLaunchKernel(f, (unsigned)P(gx, 1, 0, 65536, 0x80000000), (unsigned)P(gy, 1, 0, 65536), (unsigned)P(gz, 1, 0, 65536), (unsigned)P(bx, 32, 0, 1, 65, 1024, 1025),
-                     (unsigned)P(by, 1, 0, 2, 33, 1024, 1025), (unsigned)P(bz, 1, 0, 2, 64, 65), (unsigned)P(shared, 0, 1, 47 << 10, 48 << 10, (48 << 10) + 1, 1 << 20, -1), STREAM(stream),
+    A(cuLaunchKernel(f, (unsigned)P(gx, 1, 0, 65536, 0x80000000), (unsigned)P(gy, 1, 0, 65536), (unsigned)P(gz, 1, 0, 65536), (unsigned)P(bx, 32, 0,
+        1, 65, 1024, 1025),
+                     (unsigned)P(by, 1, 0, 2, 33, 1024, 1025), (unsigned)P(bz, 1, 0, 2, 64, 65), (unsigned)P(shared, 0, 1, 47 << 10, 48 << 10,
+                         (48 << 10) + 1, 1 << 20, -1), STREAM(stream),
                      PP(void **, params, U(params), 0), NULL));
     (void)cuCtxSynchronize();
 }
@@ -168,9 +169,11 @@ launch_extra(void)
         uint64_t b;
     } block = { 1, 2 };
     size_t n = P(size, sizeof block, 0, 4, 12, 15, 17, 20);
-    void *extra[] = { PP(void *, id0, 1, 0, 2, 3, 99), PP(void *, block, U(&block), 0), PP(void *, id1, 2, 0, 1, 99), PP(void *, size_at, U(&n), 0), PP(void *, end, 0) };
+    void *extra[] = { PP(void *, id0, 1, 0, 2, 3, 99), PP(void *, block, U(&block), 0), PP(void *, id1, 2, 0, 1, 99), PP(void *, size_at, U(&n), 0),
+        PP(void *, end, 0) };
     void *params[] = { &block.a, &block.b };
-    A(cuLaunchKernel(PP(CUfunction, function, U(o.two), U(o.func)), 1, 1, 1, 1, 1, 1, 0, o.stream, PP(void **, params, 0, U(params)), PP(void **, extra, U(extra), 0)));
+    A(cuLaunchKernel(PP(CUfunction, function, U(o.two), U(o.func)), 1, 1, 1, 1, 1, 1, 0, o.stream, PP(void **, params, 0, U(params)), PP(void **,
+        extra, U(extra), 0)));
     (void)cuCtxSynchronize();
 }
 
@@ -192,8 +195,10 @@ launch_ex(void)
     }
     if (a[0].id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW)
         memset(&a[0].value, 0, sizeof a[0].value);
-    CUlaunchConfig c = { .gridDimX = (unsigned)P(gx, 8, 0, 7, 1), .gridDimY = (unsigned)P(gy, 1, 0, 65536), .gridDimZ = (unsigned)P(gz, 1, 0, 2), .blockDimX = (unsigned)P(bx, 32, 0, 1025), .blockDimY = 1,
-                         .blockDimZ = 1, .sharedMemBytes = (unsigned)P(shared, 0, 1 << 20), .hStream = STREAM(stream), .attrs = PP(CUlaunchAttribute *, attrs, U(a), 0),
+    CUlaunchConfig c = { .gridDimX = (unsigned)P(gx, 8, 0, 7, 1), .gridDimY = (unsigned)P(gy, 1, 0, 65536), .gridDimZ = (unsigned)P(gz, 1, 0, 2),
+        .blockDimX = (unsigned)P(bx, 32, 0, 1025), .blockDimY = 1,
+                         .blockDimZ = 1, .sharedMemBytes = (unsigned)P(shared, 0, 1 << 20), .hStream = STREAM(stream),
+                             .attrs = PP(CUlaunchAttribute *, attrs, U(a), 0),
                          .numAttrs = (unsigned)P(nattrs, 1, 0, 2) };
     A(cuLaunchKernelEx(PP(CUlaunchConfig *, config, U(&c), 0), PP(CUfunction, function, U(o.func), 0, U(o.kernel)), NULL, NULL));
     (void)cuCtxSynchronize();
@@ -202,7 +207,8 @@ launch_ex(void)
 static void
 launch_cooperative(void)
 {
-    A(cuLaunchCooperativeKernel(PP(CUfunction, function, U(o.func), U(o.shared), U(o.limited), 0), (unsigned)P(gx, 1, 0, 1000000), (unsigned)P(gy, 1, 0, 65536), 1, (unsigned)P(bx, 32, 0, 65, 1025), 1,
+    A(cuLaunchCooperativeKernel(PP(CUfunction, function, U(o.func), U(o.shared), U(o.limited), 0), (unsigned)P(gx, 1, 0, 1000000), (unsigned)P(gy, 1,
+        0, 65536), 1, (unsigned)P(bx, 32, 0, 65, 1025), 1,
                                 (unsigned)P(bz, 1, 65), (unsigned)P(shared, 0, (48 << 10) + 1), STREAM(stream), NULL));
     (void)cuCtxSynchronize();
     A(cuFuncSetBlockShape(o.func, (int)P(x, 1, 0, -1, 1025), 1, 1));
@@ -240,8 +246,7 @@ graph_end(CUgraphNode n)
     (void)cuGraphDestroy(g);
 }
 
-#define DEPENDENCIES PP(CUgraphNode *, dependencies, 0, U(deps)), P(ndeps, 0, 1, 2)
-#define DEPS() CUgraphNode deps[2] = { PP(CUgraphNode, dep0, U(o.other_node), 0), NULL }; (void)deps
+/* What the node depends on, and where it goes. */
 #define OWN_DEPS() \
     CUgraphNode deps[2], out_ = NULL; \
     MUST(cuGraphAddEmptyNode(&deps[0], g, NULL, 0)); \
@@ -254,9 +259,12 @@ graph_end(CUgraphNode n)
 static CUDA_KERNEL_NODE_PARAMS
 kernel_params(void **params)
 {
-    return (CUDA_KERNEL_NODE_PARAMS){ .func = PP(CUfunction, func, U(o.func), U(o.two), U(o.shared), U(o.limited), 0, U(o.kernel)), .gridDimX = (unsigned)P(gx, 1, 0, 0x80000000),
-        .gridDimY = (unsigned)P(gy, 1, 0, 65536), .gridDimZ = (unsigned)P(gz, 1, 0, 65536), .blockDimX = (unsigned)P(bx, 32, 0, 65, 1024, 1025), .blockDimY = (unsigned)P(by, 1, 0, 2, 33),
-        .blockDimZ = (unsigned)P(bz, 1, 0, 65), .sharedMemBytes = (unsigned)P(shared, 0, 48 << 10, (48 << 10) + 1, 1 << 20), .kernelParams = PP(void **, params, U(params), 0),
+    return (CUDA_KERNEL_NODE_PARAMS){ .func = PP(CUfunction, func, U(o.func), U(o.two), U(o.shared), U(o.limited), 0, U(o.kernel)),
+        .gridDimX = (unsigned)P(gx, 1, 0, 0x80000000),
+        .gridDimY = (unsigned)P(gy, 1, 0, 65536), .gridDimZ = (unsigned)P(gz, 1, 0, 65536), .blockDimX = (unsigned)P(bx, 32, 0, 65, 1024, 1025),
+            .blockDimY = (unsigned)P(by, 1, 0, 2, 33),
+        .blockDimZ = (unsigned)P(bz, 1, 0, 65), .sharedMemBytes = (unsigned)P(shared, 0, 48 << 10, (48 << 10) + 1, 1 << 20),
+            .kernelParams = PP(void **, params, U(params), 0),
         .kern = PP(CUkernel, kern, 0, U(o.kernel)), .ctx = PP(CUcontext, ctx, 0, U(o.ctx), U(other)) };
 }
 
@@ -285,7 +293,8 @@ graph_kernel_set(void)
     graph_begin();
     CUgraphNode n = NULL, empty = NULL;
     CUgraphExec e = NULL;
-    CUDA_KERNEL_NODE_PARAMS q = { .func = o.two, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params };
+    CUDA_KERNEL_NODE_PARAMS q = { .func = o.two, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
+        .kernelParams = params };
     MUST(cuGraphAddEmptyNode(&empty, g, NULL, 0));
     MUST(cuGraphAddKernelNode_v2(&n, g, NULL, 0, &q));
     MUST(cuGraphInstantiateWithFlags(&e, g, 0));
@@ -313,8 +322,10 @@ graph_memset(void)
 {
     graph_begin();
     OWN_DEPS();
-    CUDA_MEMSET_NODE_PARAMS p = { .dst = P(dst, U(o.dev), 0, U(o.dev + 1), U(o.freed), U(o.managed), U(o.pinned), U(host), U(other_dev), U(o.dev + SIZE)), .pitch = P(pitch, 256, 0, 15, 16, 255),
-                                  .value = 1, .elementSize = (unsigned)P(element, 1, 0, 2, 3, 4, 8), .width = P(width, 16, 0, 1, SIZE + 1), .height = P(height, 1, 0, 4, SIZE) };
+    CUDA_MEMSET_NODE_PARAMS p = { .dst = P(dst, U(o.dev), 0, U(o.dev + 1), U(o.freed), U(o.managed), U(o.pinned), U(host), U(other_dev),
+        U(o.dev + SIZE)), .pitch = P(pitch, 256, 0, 15, 16, 255),
+                                  .value = 1, .elementSize = (unsigned)P(element, 1, 0, 2, 3, 4, 8), .width = P(width, 16, 0, 1, SIZE + 1),
+                                      .height = P(height, 1, 0, 4, SIZE) };
     CUcontext c = PP(CUcontext, ctx, U(o.ctx), 0, U(other));
     if (!A(cuGraphAddMemsetNode(out_at, into, dep_list, ndeps, PP(CUDA_MEMSET_NODE_PARAMS *, p, U(&p), 0), c)))
         A(cuGraphMemsetNodeSetParams(out_, &p));
@@ -361,7 +372,8 @@ graph_exec_set(void)
     graph_begin();
     CUgraphNode n = NULL, m = NULL, h = NULL, w = NULL, r = NULL, k = NULL;
     CUgraphExec e = NULL;
-    CUDA_MEMCPY3D c = { .srcMemoryType = 2, .dstMemoryType = 2, .srcDevice = o.dev + 8192, .dstDevice = o.dev, .srcPitch = 128, .dstPitch = 128, .srcHeight = 8, .dstHeight = 8, .WidthInBytes = 32, .Height = 4,
+    CUDA_MEMCPY3D c = { .srcMemoryType = 2, .dstMemoryType = 2, .srcDevice = o.dev + 8192, .dstDevice = o.dev, .srcPitch = 128, .dstPitch = 128,
+        .srcHeight = 8, .dstHeight = 8, .WidthInBytes = 32, .Height = 4,
                         .Depth = 1 };
     CUDA_MEMSET_NODE_PARAMS p = { .dst = o.dev, .pitch = 256, .elementSize = 1, .width = 16, .height = 1 };
     CUDA_HOST_NODE_PARAMS f = { nothing, NULL };
@@ -375,7 +387,8 @@ graph_exec_set(void)
     c = copy_params();
     CUgraphExec x = PP(CUgraphExec, exec, U(e), 0);
     A(cuGraphExecMemcpyNodeSetParams(x, PP(CUgraphNode, copy, U(n), 0, U(m), U(o.other_node)), &c, PP(CUcontext, ctx, U(o.ctx), 0, U(other))));
-    p = (CUDA_MEMSET_NODE_PARAMS){ .dst = P(mdst, U(o.dev + 16), 0, U(o.freed), U(o.pinned)), .pitch = P(mpitch, 256, 0, 15), .elementSize = (unsigned)P(element, 1, 0, 2, 3, 4), .width = P(mwidth, 16, 0, 8),
+    p = (CUDA_MEMSET_NODE_PARAMS){ .dst = P(mdst, U(o.dev + 16), 0, U(o.freed), U(o.pinned)), .pitch = P(mpitch, 256, 0, 15),
+        .elementSize = (unsigned)P(element, 1, 0, 2, 3, 4), .width = P(mwidth, 16, 0, 8),
                                    .height = P(mheight, 1, 0, 2) };
     A(cuGraphExecMemsetNodeSetParams(x, PP(CUgraphNode, set, U(m), 0, U(n)), &p, PP(CUcontext, mctx, U(o.ctx), 0, U(other))));
     f.fn = PP(CUhostFn, fn, U(nothing), 0);
@@ -410,7 +423,8 @@ graph_simple(void)
     size_t count = 99;
     A(cuGraphGetNodes(into, NULL, PP(size_t *, count, U(&count), 0)));
     V(count);
-    CUgraphNode to[2] = { n, PP(CUgraphNode, to, U(n), 0, U(o.other_node)) }, from[2] = { deps[0], PP(CUgraphNode, from, U(deps[0]), 0, U(o.other_node)) };
+    CUgraphNode to[2] = { n, PP(CUgraphNode, to, U(n), 0, U(o.other_node)) }, from[2] = { deps[0], PP(CUgraphNode, from, U(deps[0]), 0,
+        U(o.other_node)) };
     A(cuGraphAddDependencies(into, PP(CUgraphNode *, from_list, U(from + 1), 0), PP(CUgraphNode *, to_list, U(to + 1), 0), P(edges, 1, 0)));
     A(cuGraphAddDependencies(g, from + 1, to + 1, 1));
     A(cuGraphRemoveDependencies(g, from + 1, to + 1, P(removed, 1, 0)));
@@ -434,7 +448,8 @@ graph_alloc(void)
 {
     graph_begin();
     OWN_DEPS();
-    CUmemAccessDesc access = { .location = { (CUmemLocationType)P(access_type, 1, 0, 2, 99), (int)P(access_id, 0, -1, 99) }, .flags = (CUmemAccess_flags)P(access_flags, 3, 0, 1, 99) };
+    CUmemAccessDesc access = { .location = { (CUmemLocationType)P(access_type, 1, 0, 2, 99), (int)P(access_id, 0, -1, 99) },
+        .flags = (CUmemAccess_flags)P(access_flags, 3, 0, 1, 99) };
     CUDA_MEM_ALLOC_NODE_PARAMS p;
     memset(&p, 0, sizeof p);
     p.poolProps.allocType = (CUmemAllocationType)P(type, 1, 0, 2, 99);
@@ -472,8 +487,10 @@ graph_add_node(void)
     edges[0].reserved[0] = (unsigned char)P(edge_reserved, 0, 1);
     CUgraphNodeParams p;
     memset(&p, 0, sizeof p);
-    p.type = (CUgraphNodeType)P(type, CU_GRAPH_NODE_TYPE_EMPTY, CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_MEMSET, CU_GRAPH_NODE_TYPE_HOST,
-        CU_GRAPH_NODE_TYPE_GRAPH, CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+    p.type = (CUgraphNodeType)P(type, CU_GRAPH_NODE_TYPE_EMPTY, CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_MEMSET,
+        CU_GRAPH_NODE_TYPE_HOST,
+        CU_GRAPH_NODE_TYPE_GRAPH, CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL,
+            CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
         CU_GRAPH_NODE_TYPE_MEM_FREE, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_CONDITIONAL, 14, 99);
     p.reserved0[0] = (int)P(reserved0, 0, 1);
     p.reserved2 = (long long)P(reserved2, 0, 1);
@@ -481,13 +498,16 @@ graph_add_node(void)
     bool filled = P(filled, 1, 0);
     if (filled) {
         switch ((int)p.type) {
-        case CU_GRAPH_NODE_TYPE_KERNEL: p.kernel = (CUDA_KERNEL_NODE_PARAMS_v3){ .func = o.func, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1 }; break;
+        case CU_GRAPH_NODE_TYPE_KERNEL: p.kernel = (CUDA_KERNEL_NODE_PARAMS_v3){ .func = o.func, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
+            .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1 }; break;
         case CU_GRAPH_NODE_TYPE_MEMCPY:
             p.memcpy.copyCtx = o.ctx;
             p.memcpy.flags = (int)P(copy_flags, 0, 1);
-            p.memcpy.copyParams = (CUDA_MEMCPY3D){ .srcMemoryType = 2, .dstMemoryType = 2, .srcDevice = o.dev + 8192, .dstDevice = o.dev, .WidthInBytes = 32, .Height = 1, .Depth = 1 };
+            p.memcpy.copyParams = (CUDA_MEMCPY3D){ .srcMemoryType = 2, .dstMemoryType = 2, .srcDevice = o.dev + 8192, .dstDevice = o.dev,
+                .WidthInBytes = 32, .Height = 1, .Depth = 1 };
             break;
-        case CU_GRAPH_NODE_TYPE_MEMSET: p.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = o.dev, .elementSize = 1, .width = 16, .height = 1, .ctx = o.ctx }; break;
+        case CU_GRAPH_NODE_TYPE_MEMSET: p.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = o.dev, .elementSize = 1, .width = 16, .height = 1,
+            .ctx = o.ctx }; break;
         case CU_GRAPH_NODE_TYPE_HOST: p.host.fn = nothing; break;
         case CU_GRAPH_NODE_TYPE_GRAPH:
             p.graph.graph = o.other_graph;
@@ -521,7 +541,8 @@ conditional_handle(void)
 {
     graph_begin();
     CUgraphConditionalHandle h;
-    A(cuGraphConditionalHandleCreate(PP(CUgraphConditionalHandle *, out, U(&h), 0), PP(CUgraph, graph, U(g), 0), PP(CUcontext, ctx, U(o.ctx), 0, U(other)), (unsigned)P(value, 0, 1),
+    A(cuGraphConditionalHandleCreate(PP(CUgraphConditionalHandle *, out, U(&h), 0), PP(CUgraph, graph, U(g), 0), PP(CUcontext, ctx, U(o.ctx), 0,
+        U(other)), (unsigned)P(value, 0, 1),
                                      (unsigned)P(flags, 0, 1, 2, 3)));
     graph_end(NULL);
 }
@@ -550,7 +571,7 @@ graph_instantiate(void)
     if (!A(cuGraphInstantiateWithParams(&e, g, PP(CUDA_GRAPH_INSTANTIATE_PARAMS *, p, U(&p), 0))))
         A(cuGraphExecDestroy(e));
     V(p.result_out);
-    A(cuGraphDebugDotPrint(g, PP(const char *, path, U("/dev/null"), 0, U("/nonexistent/x"), U("")), (unsigned)P(dflags, 0, 1, 2, 1 << 20)));
+    A(cuGraphDebugDotPrint(g, PP(const char *, path, U("/dev/null"), 0, U("/"), U("")), (unsigned)P(dflags, 0, 1, 2, 1 << 20)));
     A(cuGraphDestroy(g));
     A(cuGraphCreate(PP(CUgraph *, create, U(&g), 0), (unsigned)P(cflags, 0, 1)));
     (void)cuGraphDestroy(g);
@@ -561,7 +582,8 @@ user_objects(void)
 {
     CUuserObject u = NULL;
     graph_begin();
-    if (!A(cuUserObjectCreate(PP(CUuserObject *, out, U(&u), 0), PP(void *, ptr, U(host), 0), PP(CUhostFn, fn, U(nothing), 0), (unsigned)P(initial, 4, 0, 1, 0x7fffffff, 0x80000000),
+    if (!A(cuUserObjectCreate(PP(CUuserObject *, out, U(&u), 0), PP(void *, ptr, U(host), 0), PP(CUhostFn, fn, U(nothing), 0), (unsigned)P(initial,
+        4, 0, 1, 0x7fffffff, 0x80000000),
                               (unsigned)P(flags, 1, 0, 2, 3)))) {
         A(cuUserObjectRetain(u, (unsigned)P(retain, 1, 0, 0x7fffffff, 0x80000000)));
         A(cuGraphRetainUserObject(PP(CUgraph, graph, U(g), 0), u, (unsigned)P(count, 1, 0, 0x80000000), (unsigned)P(gflags, 0, 1, 2)));
@@ -600,7 +622,8 @@ capture(void)
     case 15: A(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL)); break;
     case 16: A(cuEventRecord(o.event, s)); A(cuEventQuery(o.event)); A(cuEventSynchronize(o.event)); break;
     case 17: A(cuStreamWriteValue32_v2(s, o.dev, 1, 0)); break;
-    case 18: A(cuMemcpy2DAsync_v2(&(CUDA_MEMCPY2D){ .srcMemoryType = 2, .dstMemoryType = 2, .srcDevice = o.dev, .dstDevice = o.dev + 8192, .srcPitch = 8, .dstPitch = 32, .WidthInBytes = 16, .Height = 2 }, s)); break;
+    case 18: A(cuMemcpy2DAsync_v2(&(CUDA_MEMCPY2D){ .srcMemoryType = 2, .dstMemoryType = 2, .srcDevice = o.dev, .dstDevice = o.dev + 8192,
+        .srcPitch = 8, .dstPitch = 32, .WidthInBytes = 16, .Height = 2 }, s)); break;
     case 19: A(cuStreamWaitEvent(s, o.event, 7)); break;
     case 20: A(cuStreamUpdateCaptureDependencies(s, NULL, 1, 0)); A(cuStreamUpdateCaptureDependencies(s, NULL, 0, 99)); break;
     }
@@ -630,7 +653,8 @@ green(void)
     unsigned n = (unsigned)P(groups, 1, 0, 2);
     memset(&r, 0, sizeof r);
     A(cuDeviceGetDevResource((CUdevice)P(device, 0, -1, 99), PP(CUdevResource *, out, U(&r), 0), (CUdevResourceType)P(type, 1, 0, 2, 1000, 99)));
-    if (A(cuDevSmResourceSplitByCount(parts, PP(unsigned *, n, U(&n), 0), PP(CUdevResource *, in, U(&r), 0), PP(CUdevResource *, rest, U(&rest), 0), (unsigned)P(flags, 0, 1, 2, 3, 4), (unsigned)P(least, 8, 0, 1, 9, 100000))))
+    if (A(cuDevSmResourceSplitByCount(parts, PP(unsigned *, n, U(&n), 0), PP(CUdevResource *, in, U(&r), 0), PP(CUdevResource *, rest, U(&rest), 0),
+        (unsigned)P(flags, 0, 1, 2, 3, 4), (unsigned)P(least, 8, 0, 1, 9, 100000))))
         return;
     A(cuDevResourceGenerateDesc(PP(CUdevResourceDesc *, desc, U(&d), 0), PP(CUdevResource *, list, U(parts), 0), (unsigned)P(count, 1, 0)));
     if (d && !A(cuGreenCtxCreate(PP(CUgreenCtx *, ctx, U(&c), 0), d, (CUdevice)P(cdevice, 0, -1, 99), (unsigned)P(cflags, 1, 0, 2, 3)))) {
@@ -644,10 +668,14 @@ green(void)
 }
 
 const struct section work_sections[] = {
-    { "stream", stream, 100 }, { "stream_attribute", stream_attribute, 200 }, { "access_window", access_window, 40 }, { "events", events, 150 }, { "callbacks", callbacks, 30 },
+    { "stream", stream, 100 }, { "stream_attribute", stream_attribute, 200 }, { "access_window", access_window, 40 }, { "events", events, 150 },
+        { "callbacks", callbacks, 30 },
     { "stream_values", stream_values, 150 }, { "launch", launch, 500 }, { "launch_extra", launch_extra, 150 }, { "launch_ex", launch_ex, 300 },
-    { "launch_cooperative", launch_cooperative, 80 }, { "graph_kernel", graph_kernel, 200 }, { "graph_kernel_set", graph_kernel_set, 200 }, { "graph_memset", graph_memset, 200 },
-    { "graph_memcpy", graph_memcpy, 250 }, { "graph_exec_set", graph_exec_set, 200 }, { "graph_simple", graph_simple, 100 }, { "graph_alloc", graph_alloc, 120 },
-    { "graph_add_node", graph_add_node, 300 }, { "conditional_handle", conditional_handle, 40 }, { "graph_instantiate", graph_instantiate, 80 }, { "user_objects", user_objects, 60 },
+    { "launch_cooperative", launch_cooperative, 80 }, { "graph_kernel", graph_kernel, 200 }, { "graph_kernel_set", graph_kernel_set, 200 },
+        { "graph_memset", graph_memset, 200 },
+    { "graph_memcpy", graph_memcpy, 250 }, { "graph_exec_set", graph_exec_set, 200 }, { "graph_simple", graph_simple, 100 }, { "graph_alloc",
+        graph_alloc, 120 },
+    { "graph_add_node", graph_add_node, 300 }, { "conditional_handle", conditional_handle, 40 }, { "graph_instantiate", graph_instantiate, 80 },
+        { "user_objects", user_objects, 60 },
     { "capture", capture, 300 }, { "green", green, 80 }, { NULL, NULL, 0 },
 };
