@@ -355,7 +355,7 @@ static CUresult
 of_context(CUcontext h, CUevent event, bool wait)
 {
     struct ctx *c;
-    CUresult e = ctx_from_handle(h, &c);
+    CUresult e = h ? ctx_from_handle(h, &c) : CUDA_ERROR_INVALID_CONTEXT;       /* never the current one */
     if (e != CUDA_SUCCESS)
         return e;
     e = ctx_error(c);

@@ -549,10 +549,11 @@ CUresult
 drv_cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
 {
     STREAM(s, hStream);
-    if (!pCtx || !pGreenCtx)
+    if (!pCtx)
         return CUDA_ERROR_INVALID_VALUE;
     *pCtx = s->green ? (CUcontext)(uintptr_t)s->green : s->obj.ctx->handle;
-    *pGreenCtx = (CUgreenCtx)(uintptr_t)s->green;
+    if (pGreenCtx)                      /* need not be asked for (driver 580) */
+        *pGreenCtx = (CUgreenCtx)(uintptr_t)s->green;
     return CUDA_SUCCESS;
 }
 
