@@ -43,7 +43,7 @@ struct cwj_kernel {
     uint32_t local_bytes;           /* .local of the kernel, or of the one of its functions that has most, per thread */
     uint32_t nregs;                 /* 32-bit registers by the PTX declarations, clamped to 255 */
     uint32_t instructions;          /* of PTX, with the functions it calls */
-    uint32_t branches;              /* those of them that end a block, have a guard or call through a register */
+    uint32_t branches;              /* those of them that end a block or have a guard, and several for a call through a register */
     bool too_large;                 /* one of them is too large to be optimised for the host: its code is plain there */
     uint32_t maxntid[3], reqntid[3], cluster[3], minnctapersm;  /* 0: not given; cluster: blocks of one, .reqnctapercluster */
     bool explicit_cluster;          /* has to be launched with a size of clusters */

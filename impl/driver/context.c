@@ -380,6 +380,7 @@ drv_cuDevicePrimaryCtxRelease(CUdevice dev)
     return drv_cuDevicePrimaryCtxRelease_v2(dev);
 }
 
+/* Who has retained it still releases it, as often as before (driver 580). */
 CUresult
 drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
@@ -391,7 +392,7 @@ drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
     pthread_mutex_lock(&p->lock);
     struct ctx *end = p->ctx;
     p->ctx = NULL;
-    p->retained = p->pins = 0;
+    p->pins = 0;
     p->flags = 0;
     pthread_mutex_unlock(&p->lock);
     primary_end(p, end);

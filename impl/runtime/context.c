@@ -332,8 +332,9 @@ rt_cudaDeviceReset(void)
     devices[d].retained = false;
     devices[d].resetting = retained;
     pthread_mutex_unlock(&lock);
-    /* Without a release, which could be of a context that another thread retains after the reset. */
     cudaError_t e = retained ? rt_result(CU(cuDevicePrimaryCtxReset_v2)(d)) : cudaSuccess;
+    if (retained && e == cudaSuccess)
+        (void)CU(cuDevicePrimaryCtxRelease_v2)(d);      /* the Runtime's own, which the reset has left */
     pthread_mutex_lock(&lock);
     if (retained) {
         devices[d].resetting = false;

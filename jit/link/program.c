@@ -23,16 +23,15 @@ saturated(uint64_t n)
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* LLVM has as much to do for what makes blocks as for a branch: a guard, the loop over an indirect call's targets. */
-static bool
-is_branch(const struct ptx_inst *in)
+/* What makes blocks costs LLVM as much as a branch: a guard. The loop over an indirect call's targets costs it several. */
+static unsigned
+count_branches(const struct ptx_inst *in)
 {
-    if (in->has_guard || (ptx_op_info((ptx_op)in->op)->traits & PTX_T_TERMINATOR))
-        return true;
+    enum { INDIRECT = 4 };
     for (unsigned k = 0; in->op == PTX_OP_CALL && k < in->noperands; k++)
         if (in->operand[k].kind == PTX_OPND_REG)        /* arguments are in lists */
-            return true;
-    return false;
+            return INDIRECT;
+    return in->has_guard || (ptx_op_info((ptx_op)in->op)->traits & PTX_T_TERMINATOR);
 }
 
 static uint64_t
@@ -57,7 +56,7 @@ measure(const struct cwj_program *p, const struct cwj_closure *c, struct cwj_ker
         const struct ptx_function *f = p->funcs[c->funcs[i]].fn;
         uint32_t here = 0;
         for (uint32_t n = 0; f && n < f->ninsts; n++)
-            here += is_branch(&f->insts[n]);
+            here += count_branches(&f->insts[n]);
         instructions += f ? f->ninsts : 0;
         branches += here;
         uint32_t local = f ? saturated(count_local(f)) : 0;

@@ -123,5 +123,16 @@ main(void)
     OK(cuMemAlloc_v2(&p, 64));          /* the same handle is alive again */
     OK(cuDevicePrimaryCtxReset_v2(0));
     EXPECT_RESULT(cuMemFree_v2(p), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+
+    /* A reset ends what there is, and leaves who has retained it (an H200, driver 580.159.04, 2026-11-29). */
+    OK(cuDevicePrimaryCtxReset_v2(0));
+    OK(cuDevicePrimaryCtxRetain(&p2, 0));
+    OK(cuDevicePrimaryCtxRelease_v2(0));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    EXPECT(active);
+    OK(cuDevicePrimaryCtxRelease_v2(0));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    EXPECT(!active);
+    EXPECT_RESULT(cuDevicePrimaryCtxRelease_v2(0), CUDA_ERROR_INVALID_CONTEXT);
     return failures != 0;
 }
