@@ -104,9 +104,9 @@ ask(const char *path, const char *request, char *answer, size_t size, unsigned s
     answer[n > 0 ? n : 0] = 0;
     cw_text_make_safe(answer, "\n");       /* a program may be named anything */
     bool ok = !strncmp(answer, "ok\n", 3);
-    size_t head = ok ? 3 : !strncmp(answer, "error ", 6) ? 6 : 0;
+    const size_t length = strlen(answer), head = ok ? 3 : !strncmp(answer, "error ", 6) ? 6 : 0;
     if (head)
-        memmove(answer, answer + head, strlen(answer + head) + 1);
+        memmove(answer, answer + head, length + 1 - head);
     else
         snprintf(answer, size, "the recording does not answer");
     return ok;
