@@ -31,6 +31,7 @@ destroyer(void *seed)
     return NULL;
 }
 
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__      /* which keep memory of their own */
 /* Of the process, in MiB. What is alive at one time needs some hundreds, the emulator most. */
 static unsigned long
 resident(void)
@@ -42,6 +43,7 @@ resident(void)
         fclose(f);
     return pages / 256;
 }
+#endif
 
 int
 main(int argc, char **argv)
