@@ -49,7 +49,7 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 struct options {
     const char *on, *output, *file, *where, *reproducer, *against, *against_module, *tolerance, *html, *source;
     bool check, info, serve, locate, explain, reduce, step, json, trust, results, picture, bounds, one;
-    struct cwd_tolerances tolerances;
+    struct cwd_tolerances *tolerances;      /* owned by main */
     const char *confined;                   /* the folder for temporary files of a confined process */
     uint32_t repeat, ulp, attempt, seconds, record_size, owner;
     unsigned checks;                        /* enum cwc_what */
@@ -306,9 +306,9 @@ replay(const struct options *o, char **argv)
             cwd_print_launch(&d);
         struct report report = { o, { o->file, o->on, s.compute_capability, &d, &out } };
         struct cwd_bounds bounds = { 0 };
-        if (o->bounds && cwd_compare_by(&d, &out, &o->tolerances, NULL, say_nothing, NULL))
+        if (o->bounds && cwd_compare_by(&d, &out, o->tolerances, NULL, say_nothing, NULL))
             find_bounds(o, s.compute_capability, &progress, &bounds);
-        uint32_t n = cwd_compare_by(&d, &out, &o->tolerances, &bounds, print_difference, &report);
+        uint32_t n = cwd_compare_by(&d, &out, o->tolerances, &bounds, print_difference, &report);
         cwd_bounds_finish(&bounds);
         if (report.picture.out.size)
             cwd_picture_print(&report.picture);
@@ -640,11 +640,11 @@ run(struct options o, int argc, char **argv)
         }
     }
     struct cwd_error e = { "" };
-    o.tolerances.otherwise.ulp = o.ulp;
-    if (o.tolerance && cwd_tolerances_read(o.tolerance, &o.tolerances, &e) != CW_OK)
+    o.tolerances->otherwise.ulp = o.ulp;
+    if (o.tolerance && cwd_tolerances_read(o.tolerance, o.tolerances, &e) != CW_OK)
         return trouble("%s", e.text);
     if (o.serve && optind == argc)
-        return cwd_serve(o.on, &o.tolerances, o.bounds, o.checks, o.owner ? (int)o.owner : -1);
+        return cwd_serve(o.on, o.tolerances, o.bounds, o.checks, o.owner ? (int)o.owner : -1);
     if (optind == argc)
         return cw_usage_error(&program, "no dump given");
     if (o.step && (optind + 1 != argc || cwd_is_folder(argv[optind]) || !strcmp(argv[optind], "-")))
@@ -711,10 +711,12 @@ run(struct options o, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-    struct options o = { .given = calloc((size_t)argc + 1, sizeof *o.given) };  /* an option is at least one argument */
+    struct cwd_tolerances tolerances = { 0 };
+    struct options o = { .given = calloc((size_t)argc + 1, sizeof *o.given), .tolerances = &tolerances };       /* an option is at least one argument */
     int status = o.given ? run(o, argc, argv) : trouble("out of memory");
     for (size_t i = 0; o.given && o.given[i]; i++)
         free(o.given[i]);
     free(o.given);
+    cwd_tolerances_finish(&tolerances);
     return status;
 }

@@ -333,7 +333,7 @@ static void
 set_advice(struct range *r, void *user)
 {
     const struct advice *a = user;
-    unsigned bit = a->location >= 0 ? 1u << a->location : 1u << 31;
+    unsigned bit = a->location >= 0 && (uint32_t)a->location < g.ndevices ? 1u << a->location : 1u << 31;    /* else the host's, or one of its nodes */
     switch ((int)a->advice) {
     case CU_MEM_ADVISE_SET_READ_MOSTLY:          r->read_mostly = 1; break;
     case CU_MEM_ADVISE_UNSET_READ_MOSTLY:        r->read_mostly = 0; break;
