@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Contexts and their per-thread stacks. A thread's stack holds references, so a context that another thread destroys stays
- * in memory, marked dead, until nobody has it current. The primary context keeps one handle for the life of the process;
- * the instance behind it changes with each reset. */
+ * in memory, marked dead, until nobody has it current. Primary contexts are in primary.c. */
 #include "impl/driver/driver.h"
 
 #include <stdlib.h>
-
-struct primary {
-    struct obj obj;                     /* KIND_PRIMARY, never freed */
-    CUdevice device;
-    struct device *dev;
-    pthread_mutex_t lock;
-    uint32_t retained;                  /* lock */
-    uint32_t pins;                      /* lock: of this instance */
-    unsigned flags;                     /* lock */
-    struct ctx *ctx;                    /* lock: owned reference; NULL while inactive */
-};
 
 struct entry {
     CUcontext handle;
@@ -167,7 +155,6 @@ ctx_finish(struct obj *o)
 }
 
 static const struct obj_class context_class = { .kind = KIND_CONTEXT, .finish = ctx_finish };
-static const struct obj_class primary_class = { .kind = KIND_PRIMARY };       /* keeps its handle */
 
 CUresult
 ctx_create(CUdevice device, unsigned flags, unsigned version, bool primary, struct ctx **out)
@@ -244,228 +231,7 @@ ctx_kill(struct ctx *c)
     contexts_remove(c);
 }
 
-/* ---- the primary context -------------------------------------------------------------------------------------------- */
-
-CUresult
-primary_setup(struct device *d, CUdevice number)
-{
-    if (d->primary)             /* of an earlier attempt, which failed later */
-        return CUDA_SUCCESS;
-    struct primary *p = calloc(1, sizeof *p);
-    if (!p)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    p->device = number;
-    p->dev = d;
-    pthread_mutex_init(&p->lock, NULL);
-    CUresult e = handle_new(&p->obj, &primary_class, NULL);     /* both references are kept for ever */
-    if (e == CUDA_SUCCESS)
-        d->primary = p;
-    else
-        free(p);
-    return e;
-}
-
-/* A reference to the live instance, or NULL. */
-static struct ctx *
-primary_ctx(struct primary *p)
-{
-    pthread_mutex_lock(&p->lock);
-    struct ctx *c = p->ctx;
-    if (c)
-        ctx_ref(c);
-    pthread_mutex_unlock(&p->lock);
-    return c;
-}
-
-CUcontext
-primary_handle(const struct device *d)
-{
-    return HANDLE(CUcontext, d->primary);
-}
-
-/* p->lock held. */
-static CUresult
-primary_activate(struct primary *p)
-{
-    if (p->ctx)
-        return CUDA_SUCCESS;
-    CUresult e = ctx_create(p->device, p->flags, 3020, true, &p->ctx);
-    if (e == CUDA_SUCCESS)
-        p->ctx->handle = HANDLE(CUcontext, p);
-    return e;
-}
-
-CUresult
-primary_pin(struct device *d, struct ctx **out)
-{
-    struct primary *p = d->primary;
-    pthread_mutex_lock(&p->lock);
-    CUresult e = primary_activate(p);
-    if (e == CUDA_SUCCESS) {
-        p->pins++;
-        ctx_ref(*out = p->ctx);
-    }
-    pthread_mutex_unlock(&p->lock);
-    return e;
-}
-
-CUresult
-drv_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
-{
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
-    if (!pctx)
-        return CUDA_ERROR_INVALID_VALUE;
-    struct primary *p = d->primary;
-    pthread_mutex_lock(&p->lock);
-    e = primary_activate(p);
-    if (e == CUDA_SUCCESS) {
-        p->retained++;
-        *pctx = HANDLE(CUcontext, p);
-    }
-    pthread_mutex_unlock(&p->lock);
-    return e;
-}
-
-static void
-primary_end(struct primary *p, struct ctx *c)
-{
-    if (c) {
-        ctx_kill(c);
-        ctx_unref(c);
-    }
-}
-
-void
-primary_unpin(struct ctx *c)
-{
-    struct primary *p = c->dev->primary;
-    struct ctx *end = NULL;
-    pthread_mutex_lock(&p->lock);
-    if (p->ctx == c && --p->pins == 0 && !p->retained) {
-        end = c;
-        p->ctx = NULL;
-    }
-    pthread_mutex_unlock(&p->lock);
-    primary_end(p, end);
-    ctx_unref(c);
-}
-
-CUresult
-drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
-{
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
-    struct primary *p = d->primary;
-    struct ctx *end = NULL;
-    pthread_mutex_lock(&p->lock);
-    if (!p->retained) {
-        e = CUDA_ERROR_INVALID_CONTEXT;
-    } else if (--p->retained == 0 && !p->pins) {
-        end = p->ctx;
-        p->ctx = NULL;
-    }
-    pthread_mutex_unlock(&p->lock);
-    primary_end(p, end);
-    return e;
-}
-
-CUresult
-drv_cuDevicePrimaryCtxRelease(CUdevice dev)
-{
-    return drv_cuDevicePrimaryCtxRelease_v2(dev);
-}
-
-/* Who has retained it still releases it, as often as before (driver 580). */
-CUresult
-drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
-{
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
-    struct primary *p = d->primary;
-    pthread_mutex_lock(&p->lock);
-    struct ctx *end = p->ctx;
-    p->ctx = NULL;
-    p->pins = 0;
-    p->flags = 0;
-    pthread_mutex_unlock(&p->lock);
-    primary_end(p, end);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-drv_cuDevicePrimaryCtxReset(CUdevice dev)
-{
-    return drv_cuDevicePrimaryCtxReset_v2(dev);
-}
-
-static bool
-flags_valid(unsigned flags)
-{
-    unsigned sched = flags & CU_CTX_SCHED_MASK;
-    return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) &&
-           (sched == CU_CTX_SCHED_AUTO || sched == CU_CTX_SCHED_SPIN || sched == CU_CTX_SCHED_YIELD || sched == CU_CTX_SCHED_BLOCKING_SYNC);
-}
-
-CUresult
-drv_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
-{
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
-    if (!flags_valid(flags))
-        return CUDA_ERROR_INVALID_VALUE;
-    struct primary *p = d->primary;
-    pthread_mutex_lock(&p->lock);
-    p->flags = flags;
-    if (p->ctx) {
-        pthread_mutex_lock(&p->ctx->lock);
-        p->ctx->flags = flags;
-        pthread_mutex_unlock(&p->ctx->lock);
-    }
-    pthread_mutex_unlock(&p->lock);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-drv_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
-{
-    return drv_cuDevicePrimaryCtxSetFlags_v2(dev, flags);
-}
-
-CUresult
-drv_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
-{
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
-    if (!flags || !active)
-        return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&d->primary->lock);
-    *flags = d->primary->flags;
-    *active = d->primary->ctx != NULL;
-    pthread_mutex_unlock(&d->primary->lock);
-    return CUDA_SUCCESS;
-}
-
 /* ---- current context ---------------------------------------------------------------------------------------------------- */
-
-static struct primary *
-primary_of_handle(CUcontext h)
-{
-    struct primary *p = handle_get(h, KIND_PRIMARY);
-    if (p)
-        handle_put(&p->obj);            /* lives for ever */
-    return p;
-}
 
 CUresult
 ctx_current(struct ctx **out)
@@ -475,9 +241,8 @@ ctx_current(struct ctx **out)
         return CUDA_ERROR_INVALID_CONTEXT;
     struct entry *top = &tls.stack[tls.count - 1];
     if (!top->c || atomic_load_explicit(&top->c->dead, memory_order_acquire)) {
-        struct primary *p = primary_of_handle(top->handle);
-        struct ctx *now = p ? primary_ctx(p) : NULL;
-        if (!now)
+        struct ctx *now;
+        if (!primary_find(top->handle, &now) || !now)
             return CUDA_ERROR_CONTEXT_IS_DESTROYED;
         if (top->c)
             ctx_unref(top->c);
@@ -510,11 +275,8 @@ ctx_from_handle(CUcontext h, struct ctx **out)
             ctx_ref(*out);
         return e;
     }
-    struct primary *p = primary_of_handle(h);
-    if (p) {
-        *out = primary_ctx(p);
+    if (primary_find(h, out))
         return *out ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    }
     *out = green_context(h);
     if (*out)
         return CUDA_SUCCESS;
@@ -561,6 +323,14 @@ push(CUcontext handle, struct ctx *c)
     return CUDA_SUCCESS;
 }
 
+bool
+ctx_flags_valid(unsigned flags)
+{
+    unsigned sched = flags & CU_CTX_SCHED_MASK;
+    return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) &&
+           (sched == CU_CTX_SCHED_AUTO || sched == CU_CTX_SCHED_SPIN || sched == CU_CTX_SCHED_YIELD || sched == CU_CTX_SCHED_BLOCKING_SYNC);
+}
+
 static CUresult
 create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned version)
 {
@@ -568,7 +338,7 @@ create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned version)
     CUresult e = device_get(dev, &d);
     if (e != CUDA_SUCCESS)
         return e;
-    if (!pctx || !flags_valid(flags))
+    if (!pctx || !ctx_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
     struct ctx *c;
     e = make_room();                    /* first: a context that cannot be pushed would have to end again */
@@ -754,14 +524,8 @@ known(CUdevice *device, unsigned *flags)
     struct entry *top = e == CUDA_ERROR_CONTEXT_IS_DESTROYED ? &tls.stack[tls.count - 1] : NULL;
     if (e != CUDA_SUCCESS && !top)
         return e;
-    struct primary *p = top ? primary_of_handle(top->handle) : NULL;
-    if (p) {
-        *device = p->device;
-        pthread_mutex_lock(&p->lock);
-        *flags = p->flags;
-        pthread_mutex_unlock(&p->lock);
+    if (top && primary_facts(top->handle, device, flags))
         return CUDA_SUCCESS;
-    }
     c = top ? top->c : c;
     if (!c)
         return e;
@@ -815,7 +579,7 @@ CUresult
 drv_cuCtxSetFlags(unsigned int flags)
 {
     CURRENT(c);
-    if (!flags_valid(flags))
+    if (!ctx_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&c->lock);
     c->flags = flags;
@@ -900,8 +664,8 @@ drv_cuCtxSetLimit(CUlimit limit, size_t value)
     if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
         return value ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_SUCCESS;
     if ((unsigned)limit < COUNT(map)) {
-        if (limit == CU_LIMIT_STACK_SIZE && value > 512 << 10)
-            return CUDA_ERROR_INVALID_VALUE;        /* 512 KiB of local memory a thread */
+        if (limit == CU_LIMIT_STACK_SIZE && value > MAX_LOCAL)
+            return CUDA_ERROR_INVALID_VALUE;
         if (limit == CU_LIMIT_STACK_SIZE)
             value = value ? (value + 15) & ~(size_t)15 : 16;
         CUresult e = result_of(c->b->context_limit(c->be, (enum cwb_limit)map[limit], value));

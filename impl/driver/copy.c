@@ -102,7 +102,7 @@ pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int wh
         return CUDA_ERROR_INVALID_VALUE;
     if (!known && e->type == CU_MEMORYTYPE_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
-    if (known && !(f.access & (which ? CU_MEM_ACCESS_FLAGS_PROT_READ : 2u)))
+    if (known && !(f.access & (which ? MAY_READ : MAY_WRITE)))
         return CUDA_ERROR_INVALID_VALUE;        /* mapped, without the right to read or to write it */
     if (known && skip && inside && !range_covers(address, skip + span, &kinds))
         return CUDA_ERROR_INVALID_VALUE;        /* what lies so far behind the address is another allocation's */
@@ -627,7 +627,7 @@ fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct fill_job *j)
         return CUDA_ERROR_INVALID_VALUE;
     if (p->height > 1 && (p->pitch < row || p->pitch % size))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!extent(p->height - 1, p->pitch, 0, 0, row, &span) || !range_facts(p->dst, span, &facts) || !(facts.access & 2u))
+    if (!extent(p->height - 1, p->pitch, 0, 0, row, &span) || !range_facts(p->dst, span, &facts) || !(facts.access & MAY_WRITE))
         return CUDA_ERROR_INVALID_VALUE;
     j->kinds = facts.kinds;
     const bool host = !(j->kinds & ~(1u << RANGE_PINNED | 1u << RANGE_REGISTERED));

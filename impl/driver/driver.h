@@ -125,9 +125,9 @@ struct global {
 };
 extern struct global g;
 
-/* The thread runs a host function, a callback of a stream or a user object's destructor, which makes no CUDA calls ("cuLaunchHostFunc", "cuStreamAddCallback"). An H200 refuses those
- * that look for a context or a device (READY), and takes those that name a stream or an event (STARTED, stream_context); of these we refuse
- * what would wait, perhaps for the function itself. initial-exec: asked by every call. */
+/* The thread runs a host function, a callback of a stream or a user object's destructor, which makes no CUDA calls ("cuLaunchHostFunc",
+ * "cuStreamAddCallback"). An H200 refuses those that look for a context or a device (READY), and takes those that name a stream or an event
+ * (STARTED, stream_context). Of these we refuse what would wait, perhaps for the function itself. initial-exec: asked by every call. */
 extern _Thread_local bool drv_in_host_function __attribute__((tls_model("initial-exec")));
 
 /* CUDA_SUCCESS once cuInit succeeded and not in a host function, else the error every call gives. */
@@ -140,6 +140,13 @@ driver_state(void)
 }
 #define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 #define STARTED() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS && r_ != CUDA_ERROR_NOT_PERMITTED) return r_; } while (0)
+/* In a host function, in place of a wait: `query` instead, and an error where the wait would not end at once. */
+#define MAY_WAIT(query) do {                                                                                           \
+        if (__builtin_expect(drv_in_host_function, 0)) {                                                               \
+            CUresult r_ = query;                                                                                       \
+            return r_ == CUDA_ERROR_NOT_READY ? CUDA_ERROR_NOT_PERMITTED : r_;                                         \
+        }                                                                                                              \
+    } while (0)
 bool driver_redirects(void);            /* cw_redirect_at_driver_call, where a child may call it */
 void logs_start(void);                  /* what is said from here on is kept for cuLogs... */
 void logs_forked(void);
@@ -227,14 +234,22 @@ bool     contexts_settled(const struct ctx *c);
 #define CURRENT(c) struct ctx *c; do { CUresult r_ = ctx_current(&c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 #define USABLE(c)  struct ctx *c; do { CUresult r_ = ctx_usable(&c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 
-/* The device's primary context, made if it is inactive and kept until primary_unpin or a reset; with a reference. */
-CUresult primary_pin(struct device *d, struct ctx **out);
-void     primary_unpin(struct ctx *c);          /* gives the reference back */
 CUcontext ctx_current_handle(void);                 /* as the program set it; NULL: none */
+bool     ctx_flags_valid(unsigned flags);
 struct ctx *green_context(CUcontext h);             /* green.c: the context behind a green one's handle, with a reference, or NULL */
-CUcontext primary_handle(const struct device *d);   /* also while it is inactive */
 void     locals_release(struct ctx *c);             /* export_table.c: values that were put for it */
+
+/* ---- primary contexts (primary.c) ------------------------------------------------------------------------------------------ */
+
 CUresult primary_setup(struct device *d, CUdevice number);
+CUcontext primary_handle(const struct device *d);   /* also while it is inactive */
+/* The primary context, made if it is inactive and kept until primary_unpin or a reset; with a reference. */
+CUresult primary_pin(struct device *d, struct ctx **out);
+void     primary_unpin(struct ctx *c);              /* gives the reference back */
+/* False: h is no primary context's handle. *out: the instance, with a reference; NULL while there is none. */
+bool     primary_find(CUcontext h, struct ctx **out);
+/* The same; what is known also while it is inactive. */
+bool     primary_facts(CUcontext h, CUdevice *device, unsigned *flags);
 
 /* ---- streams and events (stream.c, event.c) -------------------------------------------------------------------------------- */
 
@@ -283,7 +298,7 @@ struct event {
 
 void event_recorded(struct event *ev);          /* by work, not in a capture */
 
-/* The context of a call that names a stream: the current one; where there is none, that of a stream that has a handle, for such calls need no
+/* The context of a call that names a stream: the current one; where there is none, and in a host function, that of a stream that has a handle, for such calls need no
  * current context (seen on driver 580). *hold gets a reference to that stream, or NULL. The macros are the counterparts of CURRENT and USABLE. */
 CUresult stream_context(CUstream h, struct ctx **c, struct stream **hold);
 #define STREAM_CURRENT(c, h)                                                                                           \
@@ -384,9 +399,10 @@ bool     range_remove_of(const struct ctx *c, struct range *out);
 /* [address, address + size) lies in ranges without a hole, in one where it is of RANGE_DEVICE; kinds gets a bit per kind found. */
 bool     range_covers(uint64_t address, uint64_t size, unsigned *kinds);
 /* The same, and what a copy needs of the range that holds address. */
+enum { MAY_READ = CU_MEM_ACCESS_FLAGS_PROT_READ, MAY_WRITE = CU_MEM_ACCESS_FLAGS_PROT_READWRITE & ~CU_MEM_ACCESS_FLAGS_PROT_READ };
 struct range_facts {
     unsigned kinds;
-    unsigned access;                    /* CU_MEM_ACCESS_FLAGS_PROT_*: what every byte allows (cuMemSetAccess) */
+    unsigned access;                    /* what every byte allows (cuMemSetAccess) */
     int      sync_memops;
     uint64_t to_device;                 /* add it to an address there: the device's address (PINNED, REGISTERED) */
 };
@@ -449,6 +465,9 @@ void     ipc_memory_unmap(uint64_t address);               /* its range is out o
 int      ipc_open_fd(uint32_t pid, int fd, uint64_t inode); /* a descriptor of another process of the same user, or -1 */
 
 /* ---- arrays and textures (array.c, texture.c, texref.c) ----------------------------------------------------------------- */
+
+/* Driver 580 accepts bits 2 and 3, which have no name. */
+#define TEXREF_FLAGS (CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | 4u | 8u | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION)
 
 struct array {
     struct obj obj;
@@ -561,6 +580,7 @@ CUresult module_function(struct module *m, const char *name, struct func **out);
 CUresult module_function_at(struct module *m, uint32_t index, struct func **out);
 CUresult module_address(struct module *m, uint32_t index, uint64_t *address);
 CUresult module_variable(struct module *m, const char *name, uint64_t *address, size_t *size);
+enum { MAX_LOCAL = 512 << 10 };         /* bytes of local memory a thread: CUDA's, for all compute capabilities */
 /* CUfunction or CUkernel (in context c) -> function with a reference. */
 CUresult func_get(struct ctx *c, CUfunction h, struct func **out);
 CUresult func_ready(struct func *f);    /* compile it if that was not done; logs what the compiler says */

@@ -189,10 +189,7 @@ drv_cuEventSynchronize(CUevent hEvent)
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (drv_in_host_function) {
-        CUresult done = drv_cuEventQuery(hEvent);
-        return done == CUDA_ERROR_NOT_READY ? CUDA_ERROR_NOT_PERMITTED : done;
-    }
+    MAY_WAIT(drv_cuEventQuery(hEvent));
     CUresult e = capture_event(ev, true);
     if (e == CUDA_SUCCESS && ev->ipc) {
         ipc_event_wait(ev->ipc);

@@ -241,8 +241,6 @@ cluster_check(const struct func *f, const struct cwb_launch *l)
     return CUDA_SUCCESS;
 }
 
-enum { CW_MAX_LOCAL = 512 << 10 };      /* CUDA's, for all compute capabilities */
-
 /* Check shape and resources against the device and the function. */
 static CUresult
 launch_limits(const struct func *f, const struct cwb_launch *l)
@@ -277,8 +275,8 @@ launch_limits(const struct func *f, const struct cwb_launch *l)
         return CUDA_ERROR_LAUNCH_FAILED;
     if (l->dynamic_shared > (uint32_t)atomic_load(&f->max_dynamic_shared))
         return CUDA_ERROR_INVALID_VALUE;
-    if (f->k->local_bytes >= CW_MAX_LOCAL) {
-        cw_error("%s: %u bytes of local memory, and a thread can have less than %u", f->k->name, f->k->local_bytes, CW_MAX_LOCAL);
+    if (f->k->local_bytes >= MAX_LOCAL) {
+        cw_error("%s: %u bytes of local memory, and a thread can have less than %u", f->k->name, f->k->local_bytes, MAX_LOCAL);
         return CUDA_ERROR_INVALID_VALUE;        /* as driver 580 answers; it loads the module */
     }
     return CUDA_SUCCESS;

@@ -202,6 +202,12 @@ drv_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option
     struct kernel *k AUTO_PUT = handle_get(h, KIND_KERNEL);                                                            \
     if (!k)                                                                                                            \
         return CUDA_ERROR_INVALID_HANDLE
+/* The same of calls that take a missing kernel for a wrong value (driver 580; GIVEN in function.c). */
+#define GIVEN_KERNEL(k, h)                                                                                             \
+    READY();                                                                                                           \
+    if (!(h))                                                                                                          \
+        return CUDA_ERROR_INVALID_VALUE;                                                                               \
+    KERNEL(k, h)
 
 CUresult
 drv_cuLibraryUnload(CUlibrary library)
@@ -424,10 +430,7 @@ drv_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
 CUresult
 drv_cuKernelGetName(const char **name, CUkernel hfunc)
 {
-    READY();
-    if (!hfunc)
-        return CUDA_ERROR_INVALID_VALUE;       /* driver 580, where the others say INVALID_HANDLE */
-    KERNEL(k, hfunc);
+    GIVEN_KERNEL(k, hfunc);
     if (!name)
         return CUDA_ERROR_INVALID_VALUE;
     *name = k->k->name;
@@ -437,10 +440,7 @@ drv_cuKernelGetName(const char **name, CUkernel hfunc)
 CUresult
 drv_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
-    READY();
-    if (!kernel)
-        return CUDA_ERROR_INVALID_VALUE;       /* driver 580, where the others say INVALID_HANDLE */
-    KERNEL(k, kernel);
+    GIVEN_KERNEL(k, kernel);
     if (!paramOffset || paramIndex >= k->k->nparams)
         return CUDA_ERROR_INVALID_VALUE;
     *paramOffset = k->k->params[paramIndex].offset;

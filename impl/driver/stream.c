@@ -250,7 +250,8 @@ stream_context(CUstream h, struct ctx **c, struct stream **hold)
 {
     CUresult e = ctx_current(c);
     *hold = NULL;
-    if ((e == CUDA_ERROR_INVALID_CONTEXT || e == CUDA_ERROR_CONTEXT_IS_DESTROYED || e == CUDA_ERROR_NOT_PERMITTED) && h && h != CU_STREAM_LEGACY && h != CU_STREAM_PER_THREAD) {
+    const bool none = e == CUDA_ERROR_INVALID_CONTEXT || e == CUDA_ERROR_CONTEXT_IS_DESTROYED || e == CUDA_ERROR_NOT_PERMITTED;
+    if (none && h && h != CU_STREAM_LEGACY && h != CU_STREAM_PER_THREAD) {
         *hold = handle_get(h, KIND_STREAM);
         if (!*hold)
             return CUDA_ERROR_INVALID_HANDLE;
@@ -589,10 +590,7 @@ CUresult
 drv_cuStreamSynchronize(CUstream hStream)
 {
     STREAM(s, hStream);
-    if (drv_in_host_function) {
-        CUresult done = drv_cuStreamQuery(hStream);
-        return done == CUDA_ERROR_NOT_READY ? CUDA_ERROR_NOT_PERMITTED : done;
-    }
+    MAY_WAIT(drv_cuStreamQuery(hStream));
     CUresult e = stream_wait_idle(s);
     pools_trim();
     return e;

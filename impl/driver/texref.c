@@ -376,7 +376,7 @@ drv_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor)
 CUresult
 drv_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags)
 {
-    if (Flags & ~(unsigned)(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | 4 | 8 | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION))
+    if (Flags & ~TEXREF_FLAGS)
         return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
     t->tex.flags = Flags;

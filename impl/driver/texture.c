@@ -133,10 +133,7 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
         return CUDA_ERROR_NOT_SUPPORTED;
     if (res->flags)
         return CUDA_ERROR_INVALID_VALUE;
-    /* Driver 580 accepts bits 2 and 3, which have no name. */
-    const unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | 4u | 8u | CU_TRSF_SRGB |
-                           CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
-    if (tex->flags & ~known || (unsigned)tex->filterMode > CU_TR_FILTER_MODE_LINEAR ||
+    if (tex->flags & ~(TEXREF_FLAGS | CU_TRSF_SEAMLESS_CUBEMAP) || (unsigned)tex->filterMode > CU_TR_FILTER_MODE_LINEAR ||
         (unsigned)tex->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < COUNT(tex->reserved); i++)

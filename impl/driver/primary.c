@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The primary context of each device ("Primary Context Management"). It keeps one handle for the life of the process; the instance behind it is made
+ * when somebody retains it, and ends with the last release or a reset. */
+#include "impl/driver/driver.h"
+
+#include <stdlib.h>
+
+struct primary {
+    struct obj obj;                     /* KIND_PRIMARY, never freed */
+    CUdevice device;
+    struct device *dev;
+    pthread_mutex_t lock;
+    uint32_t retained;                  /* lock */
+    uint32_t pins;                      /* lock: of this instance */
+    unsigned flags;                     /* lock */
+    struct ctx *ctx;                    /* lock: owned reference; NULL while inactive */
+};
+
+static const struct obj_class primary_class = { .kind = KIND_PRIMARY };       /* keeps its handle */
+
+CUresult
+primary_setup(struct device *d, CUdevice number)
+{
+    if (d->primary)             /* of an earlier attempt, which failed later */
+        return CUDA_SUCCESS;
+    struct primary *p = calloc(1, sizeof *p);
+    if (!p)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    p->device = number;
+    p->dev = d;
+    pthread_mutex_init(&p->lock, NULL);
+    CUresult e = handle_new(&p->obj, &primary_class, NULL);     /* both references are kept for ever */
+    if (e == CUDA_SUCCESS)
+        d->primary = p;
+    else
+        free(p);
+    return e;
+}
+
+/* A reference to the live instance, or NULL. */
+static struct ctx *
+primary_ctx(struct primary *p)
+{
+    pthread_mutex_lock(&p->lock);
+    struct ctx *c = p->ctx;
+    if (c)
+        ctx_ref(c);
+    pthread_mutex_unlock(&p->lock);
+    return c;
+}
+
+static struct primary *
+primary_of(CUcontext h)
+{
+    struct primary *p = handle_get(h, KIND_PRIMARY);
+    if (p)
+        handle_put(&p->obj);            /* lives for ever */
+    return p;
+}
+
+bool
+primary_find(CUcontext h, struct ctx **out)
+{
+    struct primary *p = primary_of(h);
+    if (p)
+        *out = primary_ctx(p);
+    return p;
+}
+
+bool
+primary_facts(CUcontext h, CUdevice *device, unsigned *flags)
+{
+    struct primary *p = primary_of(h);
+    if (!p)
+        return false;
+    *device = p->device;
+    pthread_mutex_lock(&p->lock);
+    *flags = p->flags;
+    pthread_mutex_unlock(&p->lock);
+    return true;
+}
+
+CUcontext
+primary_handle(const struct device *d)
+{
+    return HANDLE(CUcontext, d->primary);
+}
+
+/* p->lock held. */
+static CUresult
+primary_activate(struct primary *p)
+{
+    if (p->ctx)
+        return CUDA_SUCCESS;
+    CUresult e = ctx_create(p->device, p->flags, 3020, true, &p->ctx);
+    if (e == CUDA_SUCCESS)
+        p->ctx->handle = HANDLE(CUcontext, p);
+    return e;
+}
+
+CUresult
+primary_pin(struct device *d, struct ctx **out)
+{
+    struct primary *p = d->primary;
+    pthread_mutex_lock(&p->lock);
+    CUresult e = primary_activate(p);
+    if (e == CUDA_SUCCESS) {
+        p->pins++;
+        ctx_ref(*out = p->ctx);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return e;
+}
+
+CUresult
+drv_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!pctx)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct primary *p = d->primary;
+    pthread_mutex_lock(&p->lock);
+    e = primary_activate(p);
+    if (e == CUDA_SUCCESS) {
+        p->retained++;
+        *pctx = HANDLE(CUcontext, p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return e;
+}
+
+static void
+primary_end(struct primary *p, struct ctx *c)
+{
+    if (c) {
+        ctx_kill(c);
+        ctx_unref(c);
+    }
+}
+
+void
+primary_unpin(struct ctx *c)
+{
+    struct primary *p = c->dev->primary;
+    struct ctx *end = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (p->ctx == c && --p->pins == 0 && !p->retained) {
+        end = c;
+        p->ctx = NULL;
+    }
+    pthread_mutex_unlock(&p->lock);
+    primary_end(p, end);
+    ctx_unref(c);
+}
+
+CUresult
+drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct primary *p = d->primary;
+    struct ctx *end = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (!p->retained) {
+        e = CUDA_ERROR_INVALID_CONTEXT;
+    } else if (--p->retained == 0 && !p->pins) {
+        end = p->ctx;
+        p->ctx = NULL;
+    }
+    pthread_mutex_unlock(&p->lock);
+    primary_end(p, end);
+    return e;
+}
+
+CUresult
+drv_cuDevicePrimaryCtxRelease(CUdevice dev)
+{
+    return drv_cuDevicePrimaryCtxRelease_v2(dev);
+}
+
+/* Who has retained it still releases it, as often as before (driver 580). */
+CUresult
+drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct primary *p = d->primary;
+    pthread_mutex_lock(&p->lock);
+    struct ctx *end = p->ctx;
+    p->ctx = NULL;
+    p->pins = 0;
+    p->flags = 0;
+    pthread_mutex_unlock(&p->lock);
+    primary_end(p, end);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuDevicePrimaryCtxReset(CUdevice dev)
+{
+    return drv_cuDevicePrimaryCtxReset_v2(dev);
+}
+
+CUresult
+drv_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!ctx_flags_valid(flags))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct primary *p = d->primary;
+    pthread_mutex_lock(&p->lock);
+    p->flags = flags;
+    if (p->ctx) {
+        pthread_mutex_lock(&p->ctx->lock);
+        p->ctx->flags = flags;
+        pthread_mutex_unlock(&p->ctx->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
+{
+    return drv_cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+}
+
+CUresult
+drv_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!flags || !active)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&d->primary->lock);
+    *flags = d->primary->flags;
+    *active = d->primary->ctx != NULL;
+    pthread_mutex_unlock(&d->primary->lock);
+    return CUDA_SUCCESS;
+}
