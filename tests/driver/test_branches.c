@@ -2,7 +2,7 @@
  * Branches of a launched graph: they overlap (kernels of two branches wait for each other; host functions take turns), and whatever overlaps, every
  * edge holds: random graphs of kernels, host functions and child graphs compute what their nodes do one after another.
  *   test_driver_branches [SEED [GRAPHS]] */
-#include "tests/driver/test.h"
+#include "tests/driver/graphs.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -51,18 +51,9 @@ static CUgraphNode
 add_kernel(CUgraph g, const CUgraphNode *deps, size_t n, CUfunction f, void **params)
 {
     CUgraphNode out = NULL;
-    CUDA_KERNEL_NODE_PARAMS k = { .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
-                                  .kernelParams = params };
+    CUDA_KERNEL_NODE_PARAMS k = one_thread(f, params);
     OK(cuGraphAddKernelNode_v2(&out, g, deps, n, &k));
     return out;
-}
-
-static CUgraphExec
-instantiate(CUgraph g)
-{
-    CUgraphExec x = NULL;
-    OK(cuGraphInstantiateWithFlags(&x, g, 0));
-    return x;
 }
 
 /* ---- overlap ---- */

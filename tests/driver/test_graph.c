@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Graphs compute what their nodes say, in an order that respects the edges: captured, built by hand, changed, cloned, nested, launched
  * again and in several streams. Expected values come from plain C. What is answered to wrong use is graph_facts.c's subject. */
-#include "tests/driver/test.h"
+#include "tests/driver/graphs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -111,22 +111,6 @@ check(const char *what, CUdeviceptr p, uint32_t (*f)(uint32_t v))
 static uint32_t same(uint32_t v) { return v; }
 static uint32_t twice1(uint32_t v) { return v * 2 + 1; }
 static uint32_t three_times(uint32_t v) { return twice1(twice1(twice1(v))); }
-
-static CUstream
-stream(void)
-{
-    CUstream s = NULL;
-    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-    return s;
-}
-
-static CUgraphExec
-instantiate(CUgraph g)
-{
-    CUgraphExec e = NULL;
-    OK(cuGraphInstantiateWithFlags(&e, g, 0));
-    return e;
-}
 
 static void
 run(CUgraphExec e, CUstream s, int times)
@@ -672,7 +656,6 @@ users(void)
     OK(cuStreamDestroy_v2(s));
 }
 
-/* "cuGraphRetainUserObject": a graph's counts of one object add up, past 32 bits too. */
 static void CUDA_CB
 makes_calls(void *gone)
 {
@@ -681,6 +664,7 @@ makes_calls(void *gone)
     atomic_store((_Atomic int *)gone, 1);
 }
 
+/* "cuGraphRetainUserObject": a graph's counts of one object add up, past 32 bits too. */
 static void
 many_users(void)
 {
@@ -984,8 +968,8 @@ main(void)
         { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
         { "unloaded", unloaded }, { "topology", topology }, { "users", users }, { "many_users", many_users },
-        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "recorded_again", recorded_again }, { "captured_elsewhere", captured_elsewhere }, { "freed", freed },
-        { "arrays", arrays }, { "large", large },
+        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster },
+        { "recorded_again", recorded_again }, { "captured_elsewhere", captured_elsewhere }, { "freed", freed }, { "arrays", arrays }, { "large", large },
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         int before = failures;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Graphs that several threads use at once, also against CUDA's rules: calls wait for no launch, and what is wrong is nobody's memory. */
-#include "tests/driver/test.h"
+#include "tests/driver/graphs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,29 +20,6 @@ static const char ptx[] =
     ".visible .entry spin(.param .u64 p) {\n"          /* until it is not 0 */
     "  .reg .b32 %r; .reg .pred %q; .reg .b64 %d; ld.param.u64 %d, [p];\n"
     "L: ld.volatile.global.u32 %r, [%d]; setp.eq.u32 %q, %r, 0; @%q bra L; ret;\n}\n";
-
-static CUstream
-stream(void)
-{
-    CUstream s = NULL;
-    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-    return s;
-}
-
-static CUgraphExec
-instantiate(CUgraph g)
-{
-    CUgraphExec e = NULL;
-    OK(cuGraphInstantiateWithFlags(&e, g, 0));
-    return e;
-}
-
-static CUDA_KERNEL_NODE_PARAMS
-one_thread(CUfunction f, void **args)
-{
-    return (CUDA_KERNEL_NODE_PARAMS){ .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
-                                      .kernelParams = args };
-}
 
 /* One thread launches a graph that binds a texture anew each time, another updates it, while a third stream captures: they take the graphs'
  * lock and the executable graph's in one order. */
@@ -98,7 +75,7 @@ lock_order(void)
     OK(cuModuleGetTexRef(&b.ref, m, "t"));
     OK(cuTexRefSetFormat(b.ref, CU_AD_FORMAT_FLOAT, 1));
     OK(cuTexRefSetAddress_v2(&offset, b.ref, x, 512));
-    CUDA_KERNEL_NODE_PARAMS k = { .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1 };
+    CUDA_KERNEL_NODE_PARAMS k = one_thread(f, NULL);
     OK(cuGraphCreate(&b.g, 0));
     OK(cuGraphAddKernelNode_v2(&n, b.g, NULL, 0, &k));
     b.e = instantiate(b.g);
