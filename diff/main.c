@@ -312,7 +312,7 @@ environment(const struct diff *d)
 static volatile sig_atomic_t ended;     /* by a signal; what has been compared is reported */
 static volatile pid_t program_pid, helper_pid;
 
-/* A signal that ends this process ends the program, and what compares: neither is to go on alone. */
+/* The signal is passed on to the program and to the process that compares: neither goes on alone. */
 static void
 pass_on(int signal)
 {
@@ -392,8 +392,8 @@ next_path(void *user, char *path)
     strcpy(k->path, path);
 }
 
-/* Keep the dump of a launch that differs, compressed, beside those that other processes of the program, and other runs, have kept. Its name, malloc'd, or NULL after
- * a message. */
+/* Keep the dump of a launch that differs, compressed. Those that other processes and other runs have kept in the folder stay. Its name, malloc'd, or NULL
+ * after a message. */
 static char *
 keep(struct diff *d, const char *path, unsigned launch, const char *kernel)
 {

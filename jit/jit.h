@@ -40,7 +40,7 @@ struct cwj_kernel {
     const struct cwj_param *params;
     uint32_t nparams, param_size;
     uint32_t static_shared;         /* bytes, with the functions it calls */
-    uint32_t local_bytes;           /* .local of the kernel, or of the one of its functions that has most, per thread */
+    uint32_t local_bytes;           /* .local, per thread: of the kernel or function that has most */
     uint32_t nregs;                 /* 32-bit registers by the PTX declarations, clamped to 255 */
     uint32_t instructions;          /* of PTX, with the functions it calls */
     uint32_t branches;              /* those of them that end a block or have a guard, and several for a call through a register */

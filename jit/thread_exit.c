@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The end of C++'s thread-local variables. The C library would note it under the dynamic loader's lock, which belongs to whoever waits for the compilation
- * where a constructor of a library launches a kernel: dlopen calls it. That lock is for counting who uses a library, and this one is never
- * unloaded. This definition is hidden in the library, and so serves the calls of its code alone. */
+ * The destructors of C++'s thread-local variables. The C library registers them under the dynamic loader's lock, which a library's constructor holds while it
+ * launches a kernel and waits for the compiling thread. The lock is for counting who uses a library; this one is never unloaded. This definition is
+ * hidden, so that it serves the calls of this library alone. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>

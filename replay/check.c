@@ -185,8 +185,8 @@ between_blocks(const struct record *r)
     }
 }
 
-/* The records' numbers, one block's after the other's: the order in time of blocks that nothing orders is chance, and a report must not be. NULL: as they are, since
- * something does, or for lack of memory. */
+/* The numbers of the records, block after block. Where nothing orders blocks, their order in time is chance, and a report must not depend on it. NULL: something
+ * orders them, or there is no memory; the order in time is to be used. */
 static uint32_t *
 by_block(const struct check *c, uint64_t kept)
 {

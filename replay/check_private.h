@@ -49,8 +49,8 @@ struct check {
     struct sync *sync;
 };
 
-/* Count a finding. Of those at the same place that of the first block's first thread is described: which record comes first is chance where blocks run at the
- * same time, and a report must not be. */
+/* Count a finding. Of several at the same place the one of the first block's first thread is described: which record comes first is chance, where blocks run at
+ * the same time. */
 void check_found(struct check *c, const struct finding *f);
 void check_who(const struct check *c, struct who w, char *out, size_t size);
 void check_place(const struct check *c, uint32_t id, char *out, size_t size);

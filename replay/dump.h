@@ -149,7 +149,8 @@ enum cwd_flags {
 cw_result cwd_write(const struct cwd_dump *d, const char *path, unsigned flags, struct cwd_error *e) CW_MUST_CHECK;
 /* The same into a folder that other processes write into: under the first of next's names, PATH_MAX bytes each and in that folder, that no file has. */
 typedef void cwd_next_path(void *user, char *path);
-/* FOLDER/0001-kernel.cwdump, and from `again` 1 on FOLDER/0001-kernel-1.cwdump. At most CWD_LONGEST_NAME bytes longer than the folder's name, so that `path` has room for it. */
+/* FOLDER/0001-kernel.cwdump; with `again` 1, FOLDER/0001-kernel-1.cwdump, and so on. At most CWD_LONGEST_NAME bytes longer than the folder's name;
+ * `path` has room for that. */
 enum { CWD_LONGEST_NAME = 160 };
 void cwd_name(char *path, const char *folder, unsigned number, const char *kernel, unsigned again);
 cw_result cwd_write_new(const struct cwd_dump *d, const char *folder, cwd_next_path *next, void *user, struct cwd_error *e) CW_MUST_CHECK;

@@ -398,8 +398,8 @@ confine(struct options *o, const char *folder)
     return -1;
 }
 
-/* Where the reader of its output went away, this process ends as it would have without a child: of a signal that says nothing, as in
- * "cudaway-replay ... | head". The temporary folder is gone by then. */
+/* The reader of the output went away, as in "cudaway-replay ... | head". This process ends as it would have without a child: of the signal, with no message.
+ * The temporary folder is gone by then. */
 static void
 end_of_pipe(void)
 {
@@ -418,7 +418,7 @@ status_of(const char *what, int status)
     return trouble("%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-/* Signals that end or stop this process, and SIGCHLD. Not those that whoever started it has it ignore. */
+/* Signals that end or stop this process, and SIGCHLD; not those that it was started to ignore. */
 static void
 block_ends(bool step, sigset_t *set, sigset_t *was)
 {
@@ -447,7 +447,7 @@ take_signal(pid_t child, int signals)
     sigaddset(&stop, SIGTSTP);
     kill(-child, SIGSTOP);
     raise(SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &stop, NULL);      /* here it stops, unless nobody is there who could let it go on */
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);      /* here it stops; not in an orphaned process group, which nobody could continue */
     sigprocmask(SIG_BLOCK, &stop, NULL);
     kill(-child, SIGCONT);
     return 0;
@@ -506,7 +506,7 @@ in_confined_child(struct options *o, char *folder, size_t size)
         (void)setpgid(child, child);
     int ended = child > 0 ? wait_for(child, signals, &relay) : 0;
     int result = child < 0 ? trouble("fork: %s", strerror(errno)) : -1;
-    /* At once: of processes that fork without end, none is found one by one. */
+    /* All at once: processes that fork endlessly are not found one by one. */
     if (child > 0 && !o->step)
         kill(-child, SIGKILL);
     while (child > 0 && !ended && waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TROUBLE = 2, MOST_SAID = 256 << 20 };     /* what is kept of a dump's output: its own process may not care for memory */
+enum { TROUBLE = 2, MOST_SAID = 256 << 20 };     /* bytes of a dump's output that are kept: a hostile one prints without end */
 
 struct list {
     char **path;

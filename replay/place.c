@@ -234,7 +234,7 @@ by_value(const void *a, const void *b)
     return order_of(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-/* The moves by where words point that are to be translated. */
+/* The moves in the order of the addresses that are to be translated. */
 static void
 sort_moves(struct cwd_moves *m, bool back)
 {
@@ -248,7 +248,7 @@ sort_moves(struct cwd_moves *m, bool back)
 }
 
 /* The new address of a pointer into moved memory, or just behind it; 0 for other values. "Inside" wins over "behind", also for
- * memory that begins there and did not move. Sorted. */
+ * memory that begins there and did not move. m is sorted. */
 static uint64_t
 translate(const struct cwd_moves *m, uint64_t word, bool back)
 {
@@ -269,7 +269,7 @@ translate(const struct cwd_moves *m, uint64_t word, bool back)
     return word - from + to;
 }
 
-/* Sorted. */
+/* m is sorted. */
 static void
 bounds(const struct cwd_moves *m, bool back, uint64_t *low, uint64_t *high)
 {

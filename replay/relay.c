@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See relay.h. Where a stream is a terminal, the child has a terminal too, a pseudo-terminal of its own, so that it says how far it is; else a pipe. */
+ * See relay.h. Where a stream is a terminal, the child has a pseudo-terminal, so that it shows its progress; else it has a pipe. */
 #define _GNU_SOURCE
 #include "replay/relay.h"
 
@@ -139,7 +139,7 @@ unfinished(const char *text, size_t n)
     return 0;
 }
 
-/* In place; the bytes that are left. */
+/* In place. The number of bytes that are left. */
 static size_t
 make_safe(char *text, size_t n)
 {
@@ -184,7 +184,7 @@ take(struct cwd_relay_stream *s)
         memcpy(s->data, tail, s->kept);
 }
 
-/* A reader that went away ends the child, if it writes more. */
+/* When the reader has gone away, the child's next write ends it. */
 static void
 put(struct cwd_relay *r, struct cwd_relay_stream *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a confined replay prints (docs/security.md). It has no descriptor of whoever started it: of a pipe it could open the other end in /proc/self/fd, and
- * write what the next program of a script reads as its commands. Its output goes through its parent, which lets nothing through to a terminal that one acts on. */
+ * The output of a confined replay (docs/security.md), which goes through its parent. It has no descriptor of whoever started it: through /proc/self/fd it could
+ * open the other end of a pipe, and write what the next program of a script reads as commands. Nothing that a terminal acts on reaches one. */
 #ifndef CWD_RELAY_H
 #define CWD_RELAY_H
 
@@ -27,8 +27,8 @@ bool cwd_relay_open(struct cwd_relay *r);
 bool cwd_relay_in_child(struct cwd_relay *r);
 /* In the parent, after the fork. */
 void cwd_relay_in_parent(struct cwd_relay *r);
-/* Passes on what there is, and returns when there is something to read from `other` as well, or nothing more can come (false). Does not wait for a
- * reader that reads nothing while there is something at `other`. */
+/* Pass output on until there is something to read from `other` (true), or both streams have ended (false). A reader that reads nothing does not keep it
+ * from looking at `other`. */
 bool cwd_relay_wait(struct cwd_relay *r, int other);
 void cwd_relay_close(struct cwd_relay *r);
 

@@ -62,7 +62,7 @@ take_buffer(struct cwd_launch *l, const cJSON *o)
     join(&l->sum, &s);
 }
 
-/* For the terminal, too: what is escaped in JSON is not in the text. */
+/* For a terminal, too: JSON's escapes may hold control characters. */
 static char *
 text_of(const cJSON *o)
 {
@@ -72,7 +72,7 @@ text_of(const cJSON *o)
     return text;
 }
 
-/* The line becomes part of other JSON: not as it is, since the parser leaves alone what stands behind the object, and is no stickler. */
+/* The line becomes part of other JSON, so it is printed anew: the parser accepts more than JSON, and ignores what stands behind the object. */
 static void
 take_line(struct cwd_launch *l, const char *line, size_t n, struct cw_buf *buffers)
 {

@@ -35,7 +35,7 @@ own_environment(void)
     return e;
 }
 
-/* The program's handlers and mask are not for what is executed here. */
+/* What is executed here does not get the program's signal handlers and mask. */
 static void
 reset_signals(void)
 {
@@ -87,8 +87,8 @@ child(const struct subject *s, int in, int out, int program, char **environment)
     _exit(2);
 }
 
-/* A process of which no wait() of the program's knows, and no SIGCHLD tells: a child that sends no signal starts it, and ends. A program that is given orphans
- * (process 1, PR_SET_CHILD_SUBREAPER) has it as a child all the same. No handler of fork runs. False with errno. */
+/* Start it so that the program's wait() does not see it and no SIGCHLD comes: a child that sends no signal starts it, and ends. A program that is given orphans
+ * (process 1, PR_SET_CHILD_SUBREAPER) has it as a child all the same. Handlers of fork do not run. False with errno. */
 static bool
 start_apart(const struct subject *s, int in, int out, char **environment)
 {
@@ -162,7 +162,7 @@ has_descriptors(const struct subject *s)
     return cw_fd_is(s->to, &s->to_file) && cw_fd_is(fileno(s->from), &s->from_file);
 }
 
-/* It ends when its input does. The status of a child. */
+/* It ends when its input does. Returns the status if it is a child. */
 static int
 wait_for_end(struct subject *s)
 {
@@ -196,7 +196,7 @@ describe_end(struct subject *s, struct cw_buf *why)
         cw_buf_printf(why, "it ended with status %d\n", WEXITSTATUS(status));
 }
 
-/* Neither end has a number that the program prints to. */
+/* Neither end has the number of a standard stream. */
 static bool
 make_pipe(int ends[2])
 {

@@ -22,7 +22,7 @@ struct subject {
     pid_t pid;                          /* 0: it is no child (inside) */
     int to;
     FILE *from;
-    struct cw_fd_file to_file, from_file;       /* the program may close what is not its own, and have the numbers for its files */
+    struct cw_fd_file to_file, from_file;       /* the program may close them, and get their numbers for files of its own */
 };
 
 /* Start it if it is not running. False: *why says what happened. */

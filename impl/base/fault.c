@@ -134,7 +134,8 @@ block_for(const struct sigaction *a, int sig, const void *context)
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* sent: by somebody, and no fault. As the kernel does, it hands everything to either kind of function: one without SA_SIGINFO may be on_signal of another library. */
+/* sent: by somebody; else a fault. Every function gets all three arguments, as from the kernel: one without SA_SIGINFO may be on_signal of another copy
+ * of this library. */
 static void
 hand_over(struct handler *h, int sig, siginfo_t *info, void *context, bool sent, bool by_kernel)
 {
@@ -153,11 +154,11 @@ hand_over(struct handler *h, int sig, siginfo_t *info, void *context, bool sent,
     a->sa_sigaction(sig, info, context);
 }
 
-/* What is with a call of on_signal: all; a context, and room for what the kernel fills in for SA_SIGINFO alone; or nothing, the call of a handler that
- * knows the number only. */
+/* What on_signal was called with. CONTEXT: the kernel has left out siginfo, as it does without SA_SIGINFO. NOTHING: a handler that knows the number alone
+ * has called it. */
 enum with { ALL, CONTEXT, NOTHING };
 
-/* 8 bytes. The kernel looks at a set before it says that there is no such operation. */
+/* Can 8 bytes be read there? The kernel reads the set before it finds that there is no such operation. */
 static bool
 readable(const void *p)
 {
@@ -201,7 +202,7 @@ on_thread_of_ours(void)
     return syscall(SYS_gettid) != getpid() && !prctl(PR_GET_NAME, name) && !strncmp(name, CW_THREAD_NAME, sizeof CW_THREAD_NAME - 1);
 }
 
-/* Of the application's: where it goes that came to us from the handler `from`. */
+/* Where a signal goes that the application's handler `from` passed on to us. */
 static struct handler *
 next_of(const struct handler *from)
 {

@@ -55,8 +55,8 @@ cw_finish_output(void)
     _exit(running->usage_status ? running->usage_status : 1);
 }
 
-/* A file or a pipe that is opened must not get the number of a standard stream that is closed, and messages with it. What stands there instead cannot be used either, and
- * a program that is executed finds it closed. */
+/* A standard stream that is closed gets /dev/null, so that no file or pipe gets its number, and our messages with it. It is opened the wrong way round, so that
+ * using it fails as before, and is closed in programs that are executed. */
 static void
 fill_standard_streams(void)
 {

@@ -21,7 +21,7 @@ format_of(CUarray_format f, enum cwb_format *out, uint32_t *bytes)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* How many channels an array of one of the other formats must have; 0: unknown, or none that an array has. */
+/* How many channels an array of one of the other formats must have. 0: no array has the format. */
 static unsigned
 channels_of(CUarray_format f)
 {

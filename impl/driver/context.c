@@ -32,7 +32,7 @@ static void
 thread_exit(void *unused)
 {
     thread_streams_release();
-    while (tls.count && driver_state() == CUDA_SUCCESS)     /* as there */
+    while (tls.count && driver_state() == CUDA_SUCCESS)     /* see thread_streams_release */
         drop_top();
     tls.count = 0;
     free(tls.stack);

@@ -298,8 +298,9 @@ struct event {
 
 void event_recorded(struct event *ev);          /* by work, not in a capture */
 
-/* The context of a call that names a stream: the current one; where there is none, and in a host function, that of a stream that has a handle, for such calls need no
- * current context (seen on driver 580). *hold gets a reference to that stream, or NULL. The macros are the counterparts of CURRENT and USABLE. */
+/* The context of a call that names a stream: the current one. Where there is none, and in a host function, it is that of the stream, if that has a handle:
+ * such calls need no current context (seen on driver 580). *hold gets a reference to that stream, or NULL. The macros are the counterparts of CURRENT
+ * and USABLE. */
 CUresult stream_context(CUstream h, struct ctx **c, struct stream **hold);
 #define STREAM_CURRENT(c, h)                                                                                           \
     struct stream *c##_hold AUTO_PUT = NULL;                                                                           \

@@ -10,7 +10,7 @@ func_get(struct ctx *c, CUfunction h, struct func **out)
     *out = handle_get(h, KIND_FUNCTION);
     if (*out)
         return CUDA_SUCCESS;
-    if (handle_kind(h) == KIND_KERNEL)  /* a CUkernel may stand for a CUfunction in launches and of the occupancy (driver 580) */
+    if (handle_kind(h) == KIND_KERNEL)  /* launches and questions of occupancy take a CUkernel (driver 580) */
         return kernel_function(c, (CUkernel)h, out);
     return CUDA_ERROR_INVALID_HANDLE;
 }
@@ -459,7 +459,7 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
     struct cwb_launch l = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ },
                             .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
                             .dynamic_shared = config->sharedMemBytes };
-    CUevent after[2] = { NULL, NULL };  /* programmatic, of the completion */
+    CUevent after[2] = { NULL, NULL };  /* to record behind the launch */
     bool preferred = false;
     CUresult e = CUDA_SUCCESS;
     for (unsigned i = 0; i < config->numAttrs && e == CUDA_SUCCESS; i++) {
@@ -477,7 +477,7 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
             l.cluster[2] = a->value.clusterDim.z;
             l.flags |= CWB_LAUNCH_CLUSTER;
             break;
-        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:        /* recorded when all blocks are done, which is when they have triggered it at the latest */
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:        /* a block that has ended has triggered it */
             after[0] = a->value.programmaticEvent.event;
             e = after[0] ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
             break;
@@ -559,7 +559,7 @@ param_bytes(struct func *f, uint64_t offset, const void *data, size_t n)
         f->params = calloc(1, f->k->param_size ? f->k->param_size : 1);
     if (!f->params)
         e = CUDA_ERROR_OUT_OF_MEMORY;
-    else if (offset < f->k->param_size)         /* what no parameter is at, is not read (driver 580 takes it) */
+    else if (offset < f->k->param_size)         /* driver 580 ignores the bytes behind the parameters */
         memcpy(f->params + offset, data, n < f->k->param_size - offset ? n : f->k->param_size - offset);
     pthread_mutex_unlock(&f->lock);
     return e;

@@ -2,8 +2,8 @@
  * Private to impl/driver: CUDA graphs (docs/graphs.md). A node holds one `struct work`, the driver's description of one stream
  * operation with everything that it needs copied; stream capture makes such descriptions instead of submitting, an executable graph
  * holds copies of them in an order that respects the edges, and a launch submits each to the stream.
- * Structure (nodes, edges, captures) and what nodes hold are under graph_lock; an executable graph has its own lock, which comes before. Nodes in lists kept across calls are
- * named by handle, so that a destroyed one is recognised. */
+ * Structure (nodes, edges, captures) and what nodes hold are under graph_lock; an executable graph has its own lock, which comes before. Nodes in lists that
+ * are kept across calls are named by handle, so that a destroyed one is recognised. */
 #ifndef CWD_GRAPH_H
 #define CWD_GRAPH_H
 

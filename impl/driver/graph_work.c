@@ -150,7 +150,7 @@ work_kernel_params(struct work *w, const CUDA_KERNEL_NODE_PARAMS *p)
     CUresult e = ctx_from_handle(p->ctx, &c);
     if (e != CUDA_SUCCESS)
         return e;
-    if (p->func)                        /* which no kernel stands for here (driver 580) */
+    if (p->func)                        /* not a CUkernel, as elsewhere (driver 580) */
         e = (f = handle_get(p->func, KIND_FUNCTION)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
     else
         e = func_get(c, (CUfunction)p->kern, &f);
@@ -356,10 +356,10 @@ graph_memory_put(struct graph_memory *m)
 void
 graph_memory_live(struct graph_memory *m, bool live)
 {
-    if (live)                           /* the program's reference, before a free in another thread can give it back */
+    if (live)                           /* the program's reference, taken before another thread's free can give it back */
         atomic_fetch_add(&m->refs, 1);
     if (atomic_exchange(&m->live, live))
-        graph_memory_put(m);            /* that; or it had one already */
+        graph_memory_put(m);            /* freed: the program's; allocated again: the second one */
 }
 
 void

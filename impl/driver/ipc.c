@@ -377,7 +377,7 @@ mark_done(struct ipc_event *e, uint64_t record)
         ;
 }
 
-/* Also one whose parent has not asked for its status yet, which kill finds. All its threads: the first one may end before others. */
+/* True also of a process whose parent has not asked for its status yet; kill finds such a one. False while any thread runs, also after the first one's end. */
 static bool
 process_ended(pid_t pid)
 {

@@ -63,7 +63,7 @@ drv_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionVa
     return drv_cuLinkCreate_v2(numOptions, options, optionValues, stateOut);
 }
 
-/* A text, which a comment or a directive begins. */
+/* PTX begins with a comment or a directive. */
 static bool
 ptx_begins(const char *p, size_t size)
 {

@@ -234,7 +234,7 @@ drv_cuMemHostGetFlags(unsigned int *pFlags, void *p)
     struct range r;
     if (!pFlags || !range_find((uintptr_t)p, &r) || (r.kind != RANGE_PINNED && r.kind != RANGE_REGISTERED && !RANGE_IS_MANAGED(r.kind)))
         return CUDA_ERROR_INVALID_VALUE;
-    /* Of registered memory the flags of cuMemHostAlloc as well, and of managed memory (driver 580). */
+    /* Registered and managed memory have flags, too: those of cuMemHostAlloc (driver 580). */
     *pFlags = r.kind == RANGE_PINNED ? r.flags : CU_MEMHOSTALLOC_DEVICEMAP | (r.kind == RANGE_REGISTERED ? r.flags & CU_MEMHOSTREGISTER_PORTABLE : 0);
     return CUDA_SUCCESS;
 }
@@ -259,7 +259,7 @@ drv_cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
     if (range_overlaps((uintptr_t)p, bytesize))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (Flags & CU_MEMHOSTREGISTER_IOMEMORY)
-        return CUDA_ERROR_INVALID_VALUE;        /* driver 580 of the process's memory; device files are not supported */
+        return CUDA_ERROR_INVALID_VALUE;        /* so driver 580 for ordinary memory; there is no support for device files */
     CUresult e = result_of(c->b->mem_register(c->be, p, bytesize, Flags & CU_MEMHOSTREGISTER_READ_ONLY, &device));
     if (e != CUDA_SUCCESS)
         return e;

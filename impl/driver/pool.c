@@ -223,8 +223,8 @@ drv_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
     return CUDA_SUCCESS;
 }
 
-/* Of a place for memory of a type, whether or not we have a pool there: INVALID_VALUE, or NOT_SUPPORTED of a type of location that is none (driver
- * 580). */
+/* Is there such a place for memory of this type, whether or not it can have a pool? INVALID_VALUE: no. NOT_SUPPORTED: there is no such type of location
+ * (driver 580). */
 static CUresult
 location_known(const CUmemLocation *l, CUmemAllocationType type)
 {

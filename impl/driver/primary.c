@@ -183,7 +183,7 @@ drv_cuDevicePrimaryCtxRelease(CUdevice dev)
     return drv_cuDevicePrimaryCtxRelease_v2(dev);
 }
 
-/* Who has retained it still releases it, as often as before (driver 580). */
+/* What has been retained stays so, and is released one by one as before (driver 580). */
 CUresult
 drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {

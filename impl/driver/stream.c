@@ -27,7 +27,7 @@ static _Atomic uint64_t next_id = 1;
 void
 thread_streams_release(void)
 {
-    bool ready = driver_state() == CUDA_SUCCESS;    /* else, in a forked child say, locks may be held by nobody */
+    bool ready = driver_state() == CUDA_SUCCESS;    /* else locks may stay locked for ever: those of a forked child */
     for (uint32_t i = 0; i < tls.count && ready; i++) {
         struct stream *s = tls.list[i].s;
         handle_kill(&s->obj);

@@ -152,7 +152,7 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
     memcpy(d->border, tex->borderColor, sizeof d->border);
     for (int i = 0; i < 3; i++) {
         static const enum cwb_address map[] = { CWB_ADDRESS_WRAP, CWB_ADDRESS_CLAMP, CWB_ADDRESS_MIRROR, CWB_ADDRESS_BORDER };
-        /* Of the dimensions that the resource has not, nobody asks (below). */
+        /* Checked below, for the dimensions that the resource has. */
         d->address_mode[i] = (unsigned)tex->addressMode[i] < COUNT(map) ? map[tex->addressMode[i]] : CWB_ADDRESS_CLAMP;
         /* Wrap and mirror need normalized coordinates; without them they mean clamp. */
         if (!d->normalized && (d->address_mode[i] == CWB_ADDRESS_WRAP || d->address_mode[i] == CWB_ADDRESS_MIRROR))
@@ -228,7 +228,7 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
             e = CUDA_ERROR_INVALID_VALUE;
     if (tex->flags & CU_TRSF_SEAMLESS_CUBEMAP && !(desc && desc->Flags & CUDA_ARRAY3D_CUBEMAP))
         e = CUDA_ERROR_INVALID_VALUE;
-    if (view && desc) {                                 /* linear memory has no views, and nobody looks at one */
+    if (view && desc) {                                 /* one of linear memory is ignored */
         /* X(format, channel format, channels) for the uncompressed views. */
         static const struct { uint8_t view; uint8_t f; } formats[] = {
             { CU_RES_VIEW_FORMAT_UINT_1X8, CWB_FORMAT_U8 }, { CU_RES_VIEW_FORMAT_SINT_1X8, CWB_FORMAT_S8 },

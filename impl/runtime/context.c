@@ -76,7 +76,7 @@ use_primary(int device)
     return cudaSuccess;
 }
 
-/* Is c that of a device, whose primary context the Runtime has not retained? */
+/* Is c the primary context of a device, and has the Runtime not retained it? */
 static bool
 is_unretained(CUcontext c, int *device)
 {
@@ -91,8 +91,8 @@ is_unretained(CUcontext c, int *device)
     return is;
 }
 
-/* The handle of the device's primary context if that is active: once for the process. To ask for it is to retain it; what is released again may be another
- * thread's, if the program resets the device and retains it just then. */
+/* Note the handle of the device's primary context, if that is active. It is asked for once in the process: asking retains it, and between that and the
+ * release the program may end the context and make it anew. */
 static void
 learn_primary(int device)
 {
@@ -334,7 +334,7 @@ rt_cudaDeviceReset(void)
     pthread_mutex_unlock(&lock);
     cudaError_t e = retained ? rt_result(CU(cuDevicePrimaryCtxReset_v2)(d)) : cudaSuccess;
     if (retained && e == cudaSuccess)
-        (void)CU(cuDevicePrimaryCtxRelease_v2)(d);      /* the Runtime's own, which the reset has left */
+        (void)CU(cuDevicePrimaryCtxRelease_v2)(d);      /* the Runtime's own reference, which a reset leaves */
     pthread_mutex_lock(&lock);
     if (retained) {
         devices[d].resetting = false;

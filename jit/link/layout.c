@@ -9,7 +9,7 @@
 
 #define MAX_IMAGE  (4ull << 30)
 #define MAX_SHARED (1ull << 30)
-#define MAX_CONST  65536u               /* CUDA's: ptxas and the driver refuse more, with the gaps of alignment, whether it is used or not */
+#define MAX_CONST  65536u               /* CUDA's. Gaps of alignment and unused variables count */
 
 static uint64_t
 round_up(uint64_t v, uint32_t align)

@@ -23,7 +23,7 @@ saturated(uint64_t n)
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* What makes blocks costs LLVM as much as a branch: a guard. The loop over an indirect call's targets costs it several. */
+/* A guard makes blocks, as a branch does. A call through a register becomes a loop over its targets, which costs LLVM as much as several. */
 static unsigned
 count_branches(const struct ptx_inst *in)
 {

@@ -33,7 +33,7 @@ argument_of(const llvm::Pass &pass)
     return info ? info->getPassArgument() : llvm::StringRef();
 }
 
-/* LLVM asks it before each pass that may be left out: the process may be ending in the middle of a large kernel. */
+/* LLVM asks it before each pass that may be left out. There a compilation can stop, because the process is ending. */
 class Gate : public llvm::OptPassGate {
 public:
     bool

@@ -50,8 +50,8 @@ void cwj_host_watch_frames(LLVMModuleRef m);
 /* True for a report of a frame's size; adds the size to *bytes. */
 bool cwj_host_is_frame(const char *message, uint64_t *bytes);
 
-/* By itself LLJIT opens the process (dlopen) to find symbols in it, and so waits for the dynamic loader's lock, which belongs to whoever waits for us where a
- * constructor of a library launches a kernel. With this it looks for none. */
+/* Have LLJIT look for no symbols in the process. By itself it calls dlopen for them, and waits for the dynamic loader's lock; a library's constructor that
+ * launches a kernel holds that lock while it waits for us. */
 void cwj_orc_leave_process_alone(LLVMOrcLLJITBuilderRef builder);
 
 /* Consume an error; returns CW_ERR_LLVM if there was one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See llvm.h. In the C interface a reference is the pointer itself (DEFINE_SIMPLE_CONVERSION_FUNCTIONS), but the functions that say so are LLVM's own. */
+ * See llvm.h. The C interface lacks this. Its reference is the C++ object's pointer, as for all of LLVM's references; the function that converts it is private. */
 #include "jit/llvm/llvm.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>

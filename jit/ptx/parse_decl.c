@@ -179,7 +179,7 @@ declare_var(struct parser *p, struct ident *id, struct ptx_symbol *s)
     return n;
 }
 
-/* Names of a declaration with a count are not in the text, however long they are: v<1000000> declares a million. `each`: bytes of one besides its stem. */
+/* A short text may declare many names: v<1000000> a million. `each`: bytes of a name besides its stem. */
 static bool
 room_for_names(struct parser *p, const struct ident *stem, uint64_t count, size_t each)
 {

@@ -40,7 +40,7 @@ enum gfx_kind { GFX_NONE, GFX_VGPR, GFX_SGPR, GFX_INT, GFX_LITERAL, GFX_FLOAT, G
 /* Numbers of the registers that have names, in one file with s0..s105. */
 enum { S_VCC = 106, S_TTMP = 108, S_M0 = 124, S_EXEC = 126, S_FLAT_SCRATCH = 128, S_XNACK = 130, S_COUNT = 132 };
 enum { V_AGPR = 256, V_COUNT = 512 };
-/* Room behind the files for operands whose encoding begins at the last registers: nothing that an instruction reads or writes there is the host's. */
+/* Room behind the register files, for operands of several registers that begin at the last one. */
 enum { S_SPARE = 16, V_SPARE = 64 };
 
 struct gfx_operand {

@@ -162,7 +162,7 @@ exec_daemon(struct lttng *l, pid_t parent, int status_fd)
     if (null < 0 || log < 0 || dup2(null, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
         _exit(1);
     static const int terminal[] = { SIGINT, SIGQUIT };
-    for (unsigned i = 0; i < sizeof terminal / sizeof *terminal; i++) {         /* one that came before the group was its own goes */
+    for (unsigned i = 0; i < sizeof terminal / sizeof *terminal; i++) {         /* drop one that came while this was still in the terminal's group */
         signal(terminal[i], SIG_IGN);
         signal(terminal[i], SIG_DFL);
     }

@@ -613,7 +613,8 @@ say_nothing(const char *domain, int level, const char *text, void *user)
 {
 }
 
-/* It allocates what the contents say, a sequence of 2^32 elements as well: memory has a limit that no trace of `bytes` needs, and GLib ends a process that gets none. */
+/* babeltrace allocates what the contents say, were it a sequence of 2^32 elements. So memory has a limit, which no trace of `bytes` needs; a process that
+ * reaches it is ended by GLib. */
 static void
 limit_memory(uint64_t bytes, struct rlimit *was)
 {

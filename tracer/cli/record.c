@@ -490,7 +490,7 @@ start_session(struct record *r)
     return true;
 }
 
-/* Of the signals that the application has from the terminal itself, and gets from nobody where it is not there yet: 128 and the number, after a message. */
+/* The terminal sends these two to the application itself; one that came before it was started is pending here. 128 and the number, after a message; else 0. */
 static int
 interrupted(void)
 {

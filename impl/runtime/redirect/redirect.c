@@ -44,7 +44,7 @@ find_program_name(void)
     program_name[n > 0 ? n : 0] = 0;
 }
 
-/* For messages; the link itself stays right where the file was replaced. */
+/* The name for messages: of a file that was replaced, the link still leads to the old one. */
 static const char *
 named(const char *path)
 {

@@ -64,7 +64,7 @@ read_exports(struct cw_runtime *r)
 static char folder[CW_PATH_MAX];        /* of this library, once it is known */
 static _Atomic bool folder_known;
 
-/* Apart, for its room on the stack: the first call may come from a thread that has 16 KiB. */
+/* A function of its own, since its buffer is large: the caller's thread may have 16 KiB of stack. */
 static __attribute__((noinline)) bool
 ask_for_folder(void)
 {
