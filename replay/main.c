@@ -20,6 +20,7 @@
 #include "replay/relay.h"
 #include "replay/replay.h"
 #include "replay/reproducer.h"
+#include "replay/runner.h"
 #include "replay/session.h"
 #include "replay/step_reader.h"
 #include "replay/tar.h"
@@ -57,7 +58,7 @@ struct options {
     char **given;                           /* the options as they were understood, up to NULL, for processes that this one executes (remember) */
 };
 
-enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS, FIRST, ONE, OWNER };
+enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS, FIRST, ONE, OWNER, RUNNER };
 static const struct cw_program program = {
     .name = "cudaway-replay",
     .summary = "run the kernel launch of a dump again",
@@ -101,6 +102,7 @@ static const struct cw_program program = {
         { PICTURE, "picture" },             /* internal: of --html */
         { FIRST, "first", "VARIANT" },      /* internal: cudaway-diff; of --explain */
         { CONFINED, "confined", "DIR" },    /* internal: see try_again */
+        { RUNNER, "runner", "FD" },         /* internal: the same */
         { ONE, "one" },                     /* internal: of many dumps, one, which is no folder */
         { 0 },
     },
@@ -123,14 +125,14 @@ trouble(const char *fmt, ...)
     return TROUBLE;
 }
 
-/* Not as they were typed, which may be abbreviated or behind the dump. --json and --html are the business of the process that they were given to, --attempt and
- * --confined are given anew. */
+/* Not as they were typed, which may be abbreviated or behind the dump. --json and --html are the business of the process that they were given to, --attempt,
+ * --confined and --runner are given anew. */
 static bool
 remember(struct options *o, int id, const char *value)
 {
     const struct cw_option *x = program.options;
     size_t n = 0;
-    if (id == JSON || id == HTML || id == ATTEMPT || id == CONFINED)
+    if (id == JSON || id == HTML || id == ATTEMPT || id == CONFINED || id == RUNNER)
         return true;
     while (x->id && x->id != id)
         x++;
@@ -148,11 +150,16 @@ try_again(const struct options *o, char **argv)
         return;
     bool fix = o->attempt == 0;
     personality(fix ? (unsigned long)persona | ADDR_NO_RANDOMIZE : (unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
-    char *option, *confined = NULL;
-    if (asprintf(&option, "--attempt=%u", o->attempt + 1) < 0 || (o->confined && asprintf(&confined, "--confined=%s", o->confined) < 0))
+    int fd = cwl_runner_descriptor();
+    char *option, *runner = NULL, *confined = NULL;
+    if (asprintf(&option, "--attempt=%u", o->attempt + 1) < 0 || (fd >= 0 && asprintf(&runner, "--runner=%d", fd) < 0) ||
+        (o->confined && asprintf(&confined, "--confined=%s", o->confined) < 0))
         return;
-    char **args = cwd_arguments(argv[0], (const char *const[]){ option, confined, NULL }, o->given, o->file);
+    const char *const first[] = { option, runner ? runner : confined, runner ? confined : NULL, NULL };
+    char **args = cwd_arguments(argv[0], first, o->given, o->file);
     fflush(NULL);
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFD, 0);
     if (args)
         execv("/proc/self/exe", args);
 }
@@ -368,32 +375,38 @@ move_output(const char *folder, const char *name, const char *to, unsigned mode)
     return ok;
 }
 
+/* Does this process itself open a device? */
 static bool
-is_device(const char *on, const char *name)
+runs_here(const struct options *o)
 {
-    size_t n = strlen(name);
-    return on && !strncmp(on, name, n) && (!on[n] || on[n] == ':' || on[n] == '-');
+    return !o->locate && !o->reduce && !o->checks && !o->step && !o->explain && !o->info;
+}
+
+/* Do processes that it has started? */
+static bool
+runs_elsewhere(const struct options *o)
+{
+    return o->locate || o->reduce || o->checks || o->step || o->explain || o->bounds || o->picture;
 }
 
 /* In the child: confine it and go on. */
 static int
 confine(struct options *o, const char *folder)
 {
-    const char *usual = cw_env_get(CW_ENV_DEVICE), *devices[] = { o->on ? o->on : usual && *usual ? usual : "auto", o->against };
     const char *const read[] = { o->file, o->against_module ? o->against_module : "/dev/null", o->tolerance ? o->tolerance : "/dev/null", o->source ? o->source : "/dev/null", NULL };
     struct cw_confinement c = { .read = read, .temp = folder };
     struct cw_confine_error e = { "" };
     char cache[PATH_MAX + 8];
-    for (unsigned i = 0; i < 2; i++) {
-        c.nvidia |= is_device(devices[i], "cuda");
-        c.amd |= is_device(devices[i], "hip") || (is_device(devices[i], "auto") && (!access("/dev/kfd", F_OK) || cw_env_get(CW_ENV_HIP_LIBRARY)));
-    }
     snprintf(cache, sizeof cache, "%s/cache", folder);
-    if (cw_confine(&c, &e) != CW_OK)
-        return trouble("%s: %s; --trust runs it with all your rights", o->file, e.text);
     /* A kernel's code could plant an entry in the usual cache, which other processes execute. */
     if (setenv("TMPDIR", folder, 1) || setenv("CUDAWAY_CACHE_DIR", cache, 1))
         return trouble("out of memory");
+    if (runs_elsewhere(o) && !cwl_runner_start(&c))
+        return trouble("%s: %s", o->file, strerror(errno));
+    if (runs_here(o))
+        cwl_confine_for(o->on, &c);
+    if (cw_confine(&c, &e) != CW_OK)
+        return trouble("%s: %s; --trust runs it with all your rights", o->file, e.text);
     o->confined = folder;
     return -1;
 }
@@ -573,6 +586,7 @@ static int
 run(struct options o, int argc, char **argv)
 {
     struct cw_command_line line = { &program, argc, argv };
+    uint32_t fd;
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         if (!remember(&o, c, optarg))
             return trouble("out of memory");
@@ -621,6 +635,11 @@ run(struct options o, int argc, char **argv)
         case OWNER:                                 /* internal: of --serve */
             if (!number(optarg, INT_MAX, &o.owner))
                 return trouble("--owner %s is not a number", optarg);
+            break;
+        case RUNNER:                                /* internal: see try_again */
+            if (!number(optarg, INT_MAX, &fd))
+                return trouble("--runner %s is not a number", optarg);
+            cwl_runner_inherited((int)fd);
             break;
         case 'o':    o.output = optarg; break;
         case REPEAT:
@@ -674,6 +693,8 @@ run(struct options o, int argc, char **argv)
         if (status >= 0)
             return status;
     }
+    if (o.trust && runs_elsewhere(&o) && cwl_runner_descriptor() < 0 && !cwl_runner_start(NULL))
+        return trouble("%s: %s", o.file, strerror(errno));
     const char *output_name = o.output, *reproducer_name = o.reproducer;
     if (o.confined && o.output) {
         snprintf(output, sizeof output, "%s/" OUTPUT, o.confined);

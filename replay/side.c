@@ -3,10 +3,10 @@
 #define _GNU_SOURCE
 #include "replay/side.h"
 
-#include "impl/base/children.h"
 #include "impl/base/log.h"
 #include "impl/base/temp.h"
 #include "replay/analyze.h"
+#include "replay/runner.h"
 #include "replay/tar.h"
 
 #include <errno.h>
@@ -146,31 +146,6 @@ may_be_plain(const struct cwl_side *s, enum cwi_mode mode, const uint64_t *contr
     return s->on && !strcmp(s->on, "host") && (mode == CWI_SCREEN || (mode == CWI_CHECK && !control[CWI_SIZE]));
 }
 
-/* On `on`, for `cpu_seconds` at most; 0: any. `mask`: of signals. */
-static void
-child(const struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in, const char *out, const char *where, const char *err, const sigset_t *mask)
-{
-    const struct itimerval limit = { .it_value.tv_sec = cpu_seconds };
-    int null = open("/dev/null", O_RDWR), log = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);          /* what the kernel prints is not the report */
-    dup2(log, STDERR_FILENO);
-    char self[PATH_MAX];                /* by its path, for it finds the implementation beside it; confined as this process is */
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
-    alarm(s->seconds);                  /* also of the program that is executed now */
-    signal(SIGPROF, SIG_DFL);
-    setitimer(ITIMER_PROF, &limit, NULL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    if (s->env && putenv((char *)(uintptr_t)s->env))
-        _exit(2);
-    if (on)
-        execl(self, self, "--trust", "--on", on, "--where", where, "--output", out, "--", in, (char *)NULL);
-    else
-        execl(self, self, "--trust", "--where", where, "--output", out, "--", in, (char *)NULL);
-    _exit(2);
-}
-
 /* The last line that it wrote, without the program's name. */
 static void
 last_words(const char *path, char *out, size_t size)
@@ -211,50 +186,29 @@ read_where(struct cwl_side *s, const char *path, struct cwd_error *e)
     return CW_OK;
 }
 
-/* Wait for the child, whose end makes the blocked SIGCHLD pending, and say how far we are meanwhile. */
-static int
-wait_for(pid_t pid, struct cw_progress *p, const sigset_t *ended)
-{
-    const struct timespec tick = { .tv_nsec = 200000000 };
-    int status = 0;
-    for (pid_t got = 0; p && !got; ) {
-        got = waitpid(pid, &status, WNOHANG);
-        if (got)
-            return status;
-        cw_progress_step(p, p->done, CW_NO_COUNT);
-        (void)sigtimedwait(ended, NULL, &tick);
-    }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
-}
-
+/* On `on`, for `cpu_seconds` at most; 0: any. The dump is there as "in". */
 static cw_result
-run_on(struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in, struct cwd_error *e)
+run_on(struct cwl_side *s, const char *on, unsigned cpu_seconds, struct cwd_error *e)
 {
-    char out[PATH_MAX], where[PATH_MAX], err[PATH_MAX], words[400];
-    sigset_t ended, was;
-    sigemptyset(&ended);
-    sigaddset(&ended, SIGCHLD);
+    struct cwl_job job = { .cpu_seconds = cpu_seconds, .seconds = s->seconds };
+    char in[PATH_MAX], out[PATH_MAX], where[PATH_MAX], err[PATH_MAX], words[400];
+    int status;
+    path_of(s, "in", in);
     path_of(s, "out", out);
     path_of(s, "where", where);
     path_of(s, "err", err);
     forget_result(s);
-    fflush(NULL);
-    sigprocmask(SIG_BLOCK, &ended, &was);
-    pid_t parent = getpid(), pid = fork();
-    if (pid == 0) {
-        cw_child_dies_with(parent);
-        child(s, on, cpu_seconds, in, out, where, err, &was);
-    }
-    int status = pid > 0 ? wait_for(pid, s->progress, &ended) : 0;
-    sigprocmask(SIG_SETMASK, &was, NULL);
+    if (snprintf(job.on, sizeof job.on, "%s", on ? on : "") >= (int)sizeof job.on || snprintf(job.env, sizeof job.env, "%s", s->env ? s->env : "") >= (int)sizeof job.env ||
+        snprintf(job.files, sizeof job.files, "%s/%u", s->folder, s->number) >= (int)sizeof job.files)
+        return cwd_fail(e, CW_ERR_INVALID, "%s did not run it: the name of its device or folder is too long", s->label);
+    bool ran = cwl_runner_run(&job, s->progress, &status);
+    const int why = errno;
     if (s->progress) {
         s->progress->done++;
         cw_progress_clear(s->progress);         /* others may print now */
     }
-    if (pid < 0)
-        return cwd_fail(e, CW_ERR_IO, "fork: %s", strerror(errno));
+    if (!ran)
+        return cwd_fail(e, CW_ERR_IO, "%s did not run it: no process could be started: %s", s->label, strerror(why));
     if (WIFSIGNALED(status))
         return cwd_fail(e, CW_ERR_UNSUPPORTED, "%s did not run it: ended by signal %d (%s)", s->label, WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (WEXITSTATUS(status)) {
@@ -271,15 +225,15 @@ run_on(struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in,
 }
 
 static cw_result
-run(struct cwl_side *s, bool plain, const char *in, struct cwd_error *e)
+run(struct cwl_side *s, bool plain, struct cwd_error *e)
 {
     if (plain) {
-        cw_result r = run_on(s, "host:O0", PLAIN_SECONDS, in, e);
+        cw_result r = run_on(s, "host:O0", PLAIN_SECONDS, e);
         cw_debug("%s on %s with plain code: %s", s->dump.kernel, s->label, r == CW_OK ? "done" : e->text);
         if (r == CW_OK)
             return r;
     }
-    return run_on(s, s->on, 0, in, e);
+    return run_on(s, s->on, 0, e);
 }
 
 cw_result
@@ -289,7 +243,7 @@ cwl_run(struct cwl_side *s, struct cwd_error *e)
     path_of(s, "in", in);
     cw_result r = cwd_write(&s->dump, in, CWD_STORED, e);
     if (r == CW_OK)
-        r = run_on(s, s->on, 0, in, e);
+        r = run_on(s, s->on, 0, e);
     unlink(in);
     return r;
 }
@@ -440,7 +394,7 @@ run_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t
         path_of(s, "in", in);
         r = make_with(s, mode, control, size, bytes, screen, in, e);
         if (r == CW_OK)
-            r = run(s, may_be_plain(s, mode, control), in, e);
+            r = run(s, may_be_plain(s, mode, control), e);
         unlink(in);
     }
     if (r != CW_OK)

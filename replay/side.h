@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One of the two devices that --locate compares: the launch with its module, and runs of it, each in a process of its own (a
- * driver is loaded once a process, and a kernel that fails must not take this one with it). */
+ * driver is loaded once a process, and a kernel that fails must not take this one with it), which the runner starts (runner.h): without `session` there must be one. */
 #ifndef CWL_SIDE_H
 #define CWL_SIDE_H
 
