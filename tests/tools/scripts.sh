@@ -15,6 +15,8 @@ while IFS= read -r f; do
     esac
     [ -x "$f" ] || fail "$f is not executable"
     if command -v shellcheck >/dev/null; then shellcheck -S warning "$f" || fail "shellcheck $f"; fi
+    # grep -q ends with the first match, what writes to it then ends of SIGPIPE, and that is the pipe's status: "found" becomes "not found" now and then.
+    ! grep -qE '^set .*pipefail' "$f" || ! grep -nE '\| *grep +-[A-Za-z]*q' "$f" || fail "$f: grep -q at the end of a pipe, with pipefail"
 done < <(find .ci tools tests/tools tests/programs debian/tests -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
 
 # What all of tools/ have, run from another folder: --version and --help on standard output, and one line that names the script on a wrong option, on an option
