@@ -52,10 +52,11 @@ extern _Thread_local bool cwc_in_host_fn;
 /* Translate; a fault sticks to c (which may be NULL). */
 cwb_result cwc_result(struct cwb_context *c, CUresult r);
 
-/* Make c current on this thread, or return from the function with the error. */
+/* Make c current on this thread, or return from the function with the error. In a host function the real driver refuses that, and takes what names a stream, an
+ * event or a graph, whose context it is then. */
 #define ENTER(c)                                                                 \
     do {                                                                         \
-        CUresult enter_ = cwc.cuCtxSetCurrent((c)->real);                        \
+        CUresult enter_ = cwc_in_host_fn ? CUDA_SUCCESS : cwc.cuCtxSetCurrent((c)->real);       \
         if (enter_ != CUDA_SUCCESS)                                              \
             return cwc_result((c), enter_);                                      \
     } while (0)

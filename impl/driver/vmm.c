@@ -543,6 +543,8 @@ drv_cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle, const CUmulticastO
     VMM();
     if (!mcHandle || !prop || !prop->numDevices || !prop->size || prop->size % GRANULE || prop->flags)
         return CUDA_ERROR_INVALID_VALUE;
+    if (!(g.backend->caps & CWB_CAP_MULTICAST))
+        return unsupported("cuMulticastCreate", "multicast on this device");
     if (prop->numDevices > 1 || prop->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
         return unsupported("cuMulticastCreate", "a multicast object of several devices or processes");
     struct phys *p = calloc(1, sizeof *p);
