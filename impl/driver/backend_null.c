@@ -899,7 +899,7 @@ null_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch 
 const struct cwb_backend cwb_null = {
     .abi_version = CWB_ABI_VERSION,
     .name = "null",
-    .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_UNIFIED | CWB_CAP_PAGEABLE |
+    .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_UNIFIED | CWB_CAP_PAGEABLE | CWB_CAP_MULTICAST |
             CWB_CAP_COOPERATIVE | CWB_CAP_NO_EXECUTE | CWB_CAP_ADDR32,
     .open = null_open,
     .shutdown = null_shutdown,

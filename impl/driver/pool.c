@@ -20,6 +20,56 @@ _Atomic bool pools_over;
 
 _Atomic uint32_t pools_strict;
 
+static bool
+free_is_reached(const struct queued_free *f)
+{
+    const cwb_result r = f->ctx->b->event_query(f->event);
+    return r != CWB_NOT_READY && r != CWB_NOT_PERMITTED;        /* after a fault nothing comes any more */
+}
+
+/* The frees that their streams have reached, and all of c's, which has ended (or NULL), leave the list: their blocks may be used by everyone, or where the
+ * program has to wait for that, may once it has. p->lock held; whoever lets it go calls frees_finish(*gone). */
+static void
+frees_take(struct pool *p, const struct ctx *c, struct queued_free **gone)
+{
+    uint64_t behind[8];                 /* streams that have not got to an earlier free, so to none behind it */
+    unsigned n = 0;
+    struct queued_free **l = &p->queued;
+    for (struct queued_free *f; (f = *l);) {
+        bool waits = !f->recorded;
+        for (unsigned i = 0; i < n && !waits; i++)
+            waits = behind[i] == f->stream;
+        if (!waits && f->ctx != c && !free_is_reached(f)) {
+            waits = true;
+            if (n < sizeof behind / sizeof *behind)
+                behind[n++] = f->stream;
+        }
+        if (waits && (f->ctx != c || !f->recorded)) {
+            l = &f->next;
+            continue;
+        }
+        *l = f->next;
+        if (f->b->state == BLOCK_PENDING && p->reuse_opportunistic)
+            (void)block_now_free(f->b);
+        else
+            f->b->reached = true;
+        f->next = *gone;
+        *gone = f;
+    }
+    p->queued_end = l;
+}
+
+static void
+frees_finish(struct queued_free *gone)
+{
+    for (struct queued_free *f; (f = gone); free(f)) {
+        gone = f->next;
+        f->ctx->b->event_destroy(f->event);
+        block_unref(f->b);
+        ctx_unref(f->ctx);
+    }
+}
+
 /* Blocks of c (NULL: of all) that streams have reached may be used by everyone, if the program has waited for what `done` names (NULL: for all of them). p->lock
  * held. */
 static void
@@ -34,20 +84,25 @@ blocks_waited(struct pool *p, const struct ctx *c, const struct frees *done)
 void
 pools_waited_slow(const struct ctx *c, const struct frees *done)
 {
+    struct queued_free *reached = NULL;
     pthread_mutex_lock(&pools_lock);
     for (struct pool *p = pools; p; p = p->next) {
         pthread_mutex_lock(&p->lock);
-        if (!p->reuse_opportunistic)
+        if (!p->reuse_opportunistic) {
+            frees_take(p, NULL, &reached);
             blocks_waited(p, c, done);
+        }
         pthread_mutex_unlock(&p->lock);
     }
     pthread_mutex_unlock(&pools_lock);
+    frees_finish(reached);
 }
 
-/* p->lock held. */
+/* What streams have reached until now is used again by the policy until now. As frees_take. */
 static void
-pool_set_opportunistic(struct pool *p, int value)
+pool_set_opportunistic(struct pool *p, int value, struct queued_free **gone)
 {
+    frees_take(p, NULL, gone);
     if (!value != !p->reuse_opportunistic)
         atomic_fetch_add(&pools_strict, value ? -1u : 1u);
     p->reuse_opportunistic = value;
@@ -59,9 +114,12 @@ static void
 pool_trim(struct pool *p, uint64_t keep)
 {
     struct chunk *gone = NULL;
+    struct queued_free *reached = NULL;
     pthread_mutex_lock(&p->lock);
+    frees_take(p, NULL, &reached);
     chunks_take(p, keep, keep, NULL, &gone);
     pthread_mutex_unlock(&p->lock);
+    frees_finish(reached);
     chunks_release(gone);
 }
 
@@ -69,13 +127,17 @@ void
 pools_trim_slow(void)
 {
     struct chunk *gone = NULL;
+    struct queued_free *reached = NULL;
+    bool over = false;
     atomic_store(&pools_over, false);
     pthread_mutex_lock(&pools_lock);
     for (struct pool **l = &pools; *l;) {
         struct pool *p = *l;
         pthread_mutex_lock(&p->lock);
+        frees_take(p, NULL, &reached);
         chunks_take(p, p->ended ? 0 : p->release_threshold, 0, NULL, &gone);
-        bool end = p->ended && !p->chunks;
+        bool end = p->ended && !p->chunks && !p->queued;
+        over = over || (p->queued && (p->ended || p->reserved > p->release_threshold));
         pthread_mutex_unlock(&p->lock);
         if (end) {
             *l = p->next;
@@ -86,6 +148,9 @@ pools_trim_slow(void)
         }
     }
     pthread_mutex_unlock(&pools_lock);
+    if (over)
+        atomic_store(&pools_over, true);
+    frees_finish(reached);
     chunks_release(gone);
 }
 
@@ -93,13 +158,16 @@ void
 pools_context_end(struct ctx *c)
 {
     struct chunk *gone = NULL;
+    struct queued_free *reached = NULL;
     pthread_mutex_lock(&pools_lock);
     for (struct pool *p = pools; p; p = p->next) {
         pthread_mutex_lock(&p->lock);
+        frees_take(p, c, &reached);
         chunks_take(p, 0, 0, c, &gone);
         pthread_mutex_unlock(&p->lock);
     }
     pthread_mutex_unlock(&pools_lock);
+    frees_finish(reached);
     chunks_release(gone);
 }
 
@@ -108,10 +176,12 @@ static void
 pool_finish(struct obj *o)
 {
     struct pool *p = (struct pool *)o;
+    struct queued_free *reached = NULL;
     pthread_mutex_lock(&p->lock);
-    pool_set_opportunistic(p, 1);
+    pool_set_opportunistic(p, 1, &reached);
     p->ended = true;
     pthread_mutex_unlock(&p->lock);
+    frees_finish(reached);
     pools_trim_slow();
 }
 
@@ -125,6 +195,7 @@ pool_make(CUdevice device, bool is_default, const CUmemPoolProps *props, struct 
     if (!p)
         return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_init(&p->lock, NULL);
+    p->queued_end = &p->queued;
     p->device = device;
     p->is_default = is_default;
     p->handle_types = props ? props->handleTypes : CU_MEM_HANDLE_TYPE_NONE;
@@ -291,10 +362,11 @@ drv_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *val
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = CUDA_SUCCESS;
+    struct queued_free *reached = NULL;
     pthread_mutex_lock(&p->lock);
     switch ((int)attr) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:   p->reuse_follow = *(int *)value != 0; break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         pool_set_opportunistic(p, *(int *)value != 0); break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         pool_set_opportunistic(p, *(int *)value != 0, &reached); break;
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: p->reuse_internal = *(int *)value != 0; break;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:                 p->release_threshold = *(cuuint64_t *)value; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
@@ -309,6 +381,7 @@ drv_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *val
     default: e = CUDA_ERROR_INVALID_VALUE;
     }
     pthread_mutex_unlock(&p->lock);
+    frees_finish(reached);
     return e;
 }
 
@@ -426,7 +499,9 @@ block_get(struct pool *p, struct stream *s, uint64_t wanted, struct block **out)
         struct block *b = NULL;
         struct run r;
         bool found = false;
+        struct queued_free *reached = NULL;
         pthread_mutex_lock(&p->lock);
+        frees_take(p, NULL, &reached);
         if (!p->reuse_follow && !added)
             at.behind.n = 0;
         for (struct chunk *h = p->chunks; h && !b; h = h->next)
@@ -437,6 +512,7 @@ block_get(struct pool *p, struct stream *s, uint64_t wanted, struct block **out)
         bool internal = p->reuse_internal;
         uint64_t other = b ? 0 : pool_in_the_way(p, c, &at, wanted);
         pthread_mutex_unlock(&p->lock);
+        frees_finish(reached);
         *out = b;
         if (b)
             return CUDA_SUCCESS;
@@ -482,48 +558,28 @@ block_give_back(struct block *b, struct ctx *c)
     block_free(b);
 }
 
-struct queued_free {
-    struct block *b;                    /* owned reference */
-    struct pool *p;                     /* there while the block is pending */
-};
-
-/* On a thread of the backend. */
-static void
-stream_reached(void *user, cwb_result status)
-{
-    struct queued_free *f = user;
-    pthread_mutex_lock(&pools_lock);    /* the pool may have ended with its blocks */
-    bool there = false;
-    for (const struct pool *p = pools; p && !there; p = p->next)
-        there = p == f->p;
-    if (there) {
-        pthread_mutex_lock(&f->p->lock);
-        if (f->b->state == BLOCK_PENDING && f->p->reuse_opportunistic)
-            (void)block_now_free(f->b);
-        else
-            f->b->reached = true;
-        pthread_mutex_unlock(&f->p->lock);
-    }
-    pthread_mutex_unlock(&pools_lock);
-    block_unref(f->b);
-    free(f);
-}
-
 /* Free b in stream order; s->obj.ctx->order is not held. */
 static CUresult
 block_free_async(struct block *b, struct stream *s)
 {
     struct pool *p = b->pool;
+    struct ctx *c = s->obj.ctx;
     struct queued_free *f = malloc(sizeof *f);
     if (!f)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult e = stream_begin(s);
+    *f = (struct queued_free){ .b = b, .ctx = c, .stream = s->id };
+    CUresult e = result_of(c->b->event_create(c->be, 0, &f->event));
     if (e != CUDA_SUCCESS) {
         free(f);
         return e;
     }
-    *f = (struct queued_free){ b, p };
-    atomic_fetch_add(&b->refs, 2);      /* the stream's, and one for here */
+    ctx_ref(c);
+    atomic_fetch_add(&b->refs, 1);
+    e = stream_begin(s);
+    if (e != CUDA_SUCCESS) {
+        frees_finish(f);
+        return e;
+    }
     pthread_mutex_lock(&p->lock);
     block_leave(b);
     atomic_store(&b->stream, 0);
@@ -531,22 +587,34 @@ block_free_async(struct block *b, struct stream *s)
     b->handle = s->obj.handle;
     b->reached = false;
     b->state = BLOCK_PENDING;
+    *p->queued_end = f;                 /* and the pool stays */
+    p->queued_end = &f->next;
     pthread_mutex_unlock(&p->lock);
-    e = result_of(s->obj.ctx->b->stream_host_fn(s->be, stream_reached, f));
+    e = result_of(c->b->event_record(f->event, s->be));
+    pthread_mutex_lock(&p->lock);
+    struct queued_free *refused = NULL;
     if (e == CUDA_SUCCESS) {
         atomic_store(&b->stream, s->id);        /* it is in the queue now, and counts where b is still pending */
+        f->recorded = true;
+        if (p->ended || p->reserved > p->release_threshold)
+            atomic_store(&pools_over, true);
     } else {
-        pthread_mutex_lock(&p->lock);
         if (b->state == BLOCK_PENDING)
             block_enter(b);
         else
             e = CUDA_SUCCESS;           /* its context has ended, and took it along */
-        pthread_mutex_unlock(&p->lock);
-        free(f);
-        block_unref(b);
+        struct queued_free **l = &p->queued;
+        while (*l != f)
+            l = &(*l)->next;
+        *l = f->next;
+        if (p->queued_end == &f->next)
+            p->queued_end = l;
+        f->next = NULL;
+        refused = f;
     }
+    pthread_mutex_unlock(&p->lock);
     stream_end(s);
-    block_unref(b);
+    frees_finish(refused);
     return e;
 }
 

@@ -29,6 +29,17 @@ struct block {
     _Atomic uint32_t refs;              /* its chunk, and frees that are queued */
 };
 
+/* A free in the order of a stream. Nobody is told when the stream gets there: a host function would do that, of which some devices run one at a time, and the
+ * program's may wait for what comes behind this one. Who needs to know asks the event. */
+struct queued_free {
+    struct queued_free *next;           /* pool.lock, and so on: in the pool's list, the oldest first */
+    struct block *b;                    /* owned reference */
+    struct ctx *ctx;                    /* the stream's; owned reference */
+    uint64_t stream;                    /* its id */
+    struct cwb_event *event;
+    bool recorded;                      /* until then it is whose who submits it */
+};
+
 struct chunk {
     struct chunk *next;                 /* pool.lock, and so on */
     struct pool *pool;                  /* which stays while it has chunks */
@@ -49,6 +60,7 @@ struct pool {
     bool is_default;
     pthread_mutex_t lock;
     struct chunk *chunks;               /* lock, and so on: oldest first */
+    struct queued_free *queued, **queued_end;   /* the pool stays while there are any */
     bool ended;                         /* nobody has the pool; its blocks may still be used */
     uint64_t release_threshold;
     uint64_t used, used_high, reserved, reserved_high;

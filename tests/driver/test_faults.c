@@ -9,6 +9,11 @@
 
 static const char text[] = ".version 7.1\n.target sm_60\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n";
 
+static void CUDA_CB
+nothing(void *unused)
+{
+}
+
 static int
 scenario(const char *name)
 {
@@ -51,8 +56,12 @@ scenario(const char *name)
         OK(cuMemcpyHtoD_v2(p, b, 8));
         OK(cuMemFree_v2(p));
     } else if (!strcmp(name, "stream_host_fn")) {
+        EXPECT_RESULT(cuLaunchHostFunc(NULL, nothing, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+        OK(cuLaunchHostFunc(NULL, nothing, NULL));
+        OK(cuCtxSynchronize());
+    } else if (!strcmp(name, "free") || !strcmp(name, "free_refused")) {
         OK(cuMemAllocAsync(&p, 100, NULL));
-        EXPECT_RESULT(cuMemFreeAsync(p, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_RESULT(cuMemFreeAsync(p, NULL), !strcmp(name, "free") ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN);
         OK(cuMemFreeAsync(p, NULL));    /* it is still there */
         OK(cuCtxSynchronize());
     } else if (!strcmp(name, "stream_wait_event")) {
@@ -128,13 +137,14 @@ main(int argc, char **argv)
     static const char *const null[][2] = {
         { "open", "null:open@1=internal" }, { "context_create", "null:context_create@1" }, { "stream_create", "null:stream_create@1" },
         { "event_create", "null:event_create@1" }, { "mem_alloc", "null:mem_alloc@1" }, { "stream_copy", "null:stream_copy@1" },
-        { "stream_host_fn", "null:stream_host_fn@1" }, { "stream_wait_event", "null:stream_wait_event@1=internal" },
+        { "stream_host_fn", "null:stream_host_fn@1" }, { "free", "null:event_create@2" }, { "free_refused", "null:event_record@1=internal" }, { "stream_wait_event", "null:stream_wait_event@1=internal" },
         { "module_load", "null:module_load@1" }, { "kernel_prepare", "null:kernel_prepare@1" }, { "launch", "null:launch@1=fault" },
     };
     static const char *const hip[][2] = {
         { "open", "hipInit@1-1=100" }, { "open", "hipGetDeviceCount@1-1=999" }, { "stream_create", "hipStreamCreateWithPriority@1-1=2" },
         { "event_create", "hipEventCreateWithFlags@1-1=2" }, { "mem_alloc", "hipMalloc@1-2=2" }, { "mem_retried", "hipMalloc@1-1=2" },
         { "mem_host", "hipHostMalloc@1-1=2" }, { "stream_copy", "hipMemcpyAsync@1-1=2" }, { "stream_host_fn", "hipLaunchHostFunc@1-1=2" },
+        { "free", "hipEventCreateWithFlags@2-2=2" }, { "free_refused", "hipEventRecord@1-1=999" },
         { "stream_wait_event", "hipStreamWaitEvent@1-1=999" }, { "event_record", "hipEventRecord@1-1=999" },
         { "module_load", "hipMalloc@1-1=2" }, { "compile", "hipModuleLoadData@1-1=2" }, { "compile", "hipModuleGetFunction@1-1=2" },
         { "launch_refused", "hipModuleLaunchKernel@1-1=701" }, { "launch", "hipDeviceSynchronize@1-1=700" },
