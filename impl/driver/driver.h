@@ -251,6 +251,24 @@ bool     primary_find(CUcontext h, struct ctx **out);
 /* The same; what is known also while it is inactive. */
 bool     primary_facts(CUcontext h, CUdevice *device, unsigned *flags);
 
+/* ---- attributes that only give hints (hints.c) ------------------------------------------------------------------------------- */
+
+struct hints {
+    CUaccessPolicyWindow window;
+    CUlaunchMemSyncDomainMap domains;
+    CUlaunchMemSyncDomain domain;
+    CUsynchronizationPolicy sync;
+    CUclusterSchedulingPolicy clusters;
+    unsigned carveout;
+    int priority;
+};
+
+enum { HINT_STREAM = 1, HINT_KERNEL = 2 };          /* who may have it: streams; launches and kernel nodes */
+bool     hint_for(unsigned whom, CUlaunchAttributeID id);
+/* For attributes that hint_for says someone may have. */
+CUresult hint_set(struct hints *h, CUlaunchAttributeID id, const CUlaunchAttributeValue *v);
+void     hint_get(const struct hints *h, CUlaunchAttributeID id, CUlaunchAttributeValue *v);
+
 /* ---- streams and events (stream.c, event.c) -------------------------------------------------------------------------------- */
 
 enum { LANES = 8 };                     /* streams that the branches of a launched graph are spread over (graph_plan.c) */
@@ -269,11 +287,10 @@ struct stream {
     struct cwb_stream *lanes[LANES];    /* ctx.lock: those behind the first, which is `be`; each made when first needed, then kept */
     struct cwb_event *join;             /* for legacy ordering */
     unsigned flags;
-    int priority;
+    struct hints hints;                 /* ctx.lock */
     uint64_t id;
     uint64_t green;                     /* handle of the green context that it was made in, or 0 */
     bool is_legacy, blocking;
-    _Atomic int sync_policy;            /* kept to be read back */
     bool dirty;                         /* ctx.order: work since the legacy stream last joined it */
     uint64_t seen_legacy;               /* ctx.order */
     uint64_t frees;                     /* ctx.order: how many were submitted to it */

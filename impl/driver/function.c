@@ -461,6 +461,7 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
                             .dynamic_shared = config->sharedMemBytes };
     CUevent after[2] = { NULL, NULL };  /* to record behind the launch */
     bool preferred = false;
+    struct hints hints = { 0 };         /* checked alone */
     CUresult e = CUDA_SUCCESS;
     for (unsigned i = 0; i < config->numAttrs && e == CUDA_SUCCESS; i++) {
         const CUlaunchAttribute *a = &config->attrs[i];
@@ -485,29 +486,19 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
             after[1] = a->value.launchCompletionEvent.event;
             e = after[1] ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
             break;
-        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-            e = (unsigned)a->value.memSyncDomain > CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-            e = a->value.sharedMemCarveout > 100 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-            break;
         case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
             preferred = true;
             break;
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
-        case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:      /* these only give hints */
-        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* full serialisation is allowed */
-        case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-        case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+        case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:    /* a hint */
             break;
         case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
             cw_warn("cuLaunchKernelEx: launch attribute %d is not supported", (int)a->id);
             e = CUDA_ERROR_NOT_SUPPORTED;
             break;
         default:                        /* also those of streams alone */
-            e = CUDA_ERROR_INVALID_VALUE;
+            e = hint_for(HINT_KERNEL, a->id) ? hint_set(&hints, a->id, &a->value) : CUDA_ERROR_INVALID_VALUE;
         }
     }
     if (e == CUDA_SUCCESS && preferred && !(l.flags & CWB_LAUNCH_CLUSTER))

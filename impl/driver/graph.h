@@ -44,7 +44,7 @@ struct work {
             struct func *f;             /* owned reference */
             struct cwb_launch l;        /* l.params: owned */
             void **args;                /* owned: where each parameter is in l.params, for those who ask */
-            int priority;
+            struct hints hints;
         } kernel;
         struct {
             struct ctx *ctx;            /* owned reference */

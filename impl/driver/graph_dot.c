@@ -48,7 +48,7 @@ put_details(FILE *f, const struct work *w, unsigned flags)
             fprintf(f, "\\n%u x %u x %u blocks of %u x %u x %u\\n%u bytes of shared memory", l->grid[0], l->grid[1], l->grid[2], l->block[0],
                     l->block[1], l->block[2], l->dynamic_shared);
         if (all || flags & CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES)
-            fprintf(f, "\\npriority %d%s", w->kernel.priority, l->flags & CWB_LAUNCH_COOPERATIVE ? ", cooperative" : "");
+            fprintf(f, "\\npriority %d%s", w->kernel.hints.priority, l->flags & CWB_LAUNCH_COOPERATIVE ? ", cooperative" : "");
         break;
     }
     case CU_GRAPH_NODE_TYPE_MEMCPY:

@@ -592,7 +592,7 @@ make_ready(struct exec *x, struct stream *s)
     pthread_mutex_lock(&c->lock);
     for (uint32_t i = 1; i < x->plan->nlanes && e == CUDA_SUCCESS; i++)
         if (!s->lanes[i])
-            e = result_of(c->b->stream_create(c->be, s->priority, &s->lanes[i]));
+            e = result_of(c->b->stream_create(c->be, s->hints.priority, &s->lanes[i]));
     pthread_mutex_unlock(&c->lock);
     return e;
 }

@@ -147,12 +147,13 @@ drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CU
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     if (!value_out)
         return CUDA_ERROR_INVALID_VALUE;
+    if (hint_for(HINT_KERNEL, attr)) {
+        hint_get(&n->w.kernel.hints, attr, value_out);
+        return CUDA_SUCCESS;
+    }
     switch ((int)attr) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         value_out->cooperative = (n->w.kernel.l.flags & CWB_LAUNCH_COOPERATIVE) != 0;
-        return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        value_out->priority = n->w.kernel.priority;
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {       /* as an H100: the kernel's directive counts, too; zeros: nobody asks for clusters */
         const uint32_t *size = n->w.kernel.l.cluster[0] ? n->w.kernel.l.cluster : n->w.kernel.f->k->cluster;
@@ -161,13 +162,10 @@ drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CU
         value_out->clusterDim.z = size[2];
         return CUDA_SUCCESS;
     }
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        return unsupported("cuGraphKernelNodeGetAttribute", "an attribute other than cooperative, priority and cluster dimension");
+        value_out->deviceUpdatableKernelNode.deviceUpdatable = 0;
+        value_out->deviceUpdatableKernelNode.devNode = NULL;
+        return CUDA_SUCCESS;
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -176,34 +174,36 @@ drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CU
 CUresult
 drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value)
 {
-    CUkernelNodeAttrValue old;
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = drv_cuGraphKernelNodeGetAttribute(hNode, attr, &old);
-    if (e != CUDA_SUCCESS)
-        return e;
-    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
-        n->w.kernel.priority = value->priority;
-        return CUDA_SUCCESS;
-    }
+    if (hint_for(HINT_KERNEL, attr))
+        return hint_set(&n->w.kernel.hints, attr, value);
     struct cwb_launch l = n->w.kernel.l;
-    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-        if (!value->clusterDim.x || !value->clusterDim.y || !value->clusterDim.z)
+    switch ((int)attr) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        l.flags = value->cooperative ? l.flags | CWB_LAUNCH_COOPERATIVE : l.flags & ~(uint32_t)CWB_LAUNCH_COOPERATIVE;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {       /* zeros: no clusters (driver 580) */
+        const uint32_t size[3] = { value->clusterDim.x, value->clusterDim.y, value->clusterDim.z };
+        const bool none = !size[0] && !size[1] && !size[2];
+        if (!none && (!size[0] || !size[1] || !size[2]))
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-        l.cluster[0] = value->clusterDim.x;
-        l.cluster[1] = value->clusterDim.y;
-        l.cluster[2] = value->clusterDim.z;
-        l.flags |= CWB_LAUNCH_CLUSTER;
-        e = launch_check(n->w.kernel.f, &l);
-        if (e == CUDA_SUCCESS)
-            n->w.kernel.l = l;
-        return e;
+        memcpy(l.cluster, size, sizeof l.cluster);
+        l.flags = none ? l.flags & ~(uint32_t)CWB_LAUNCH_CLUSTER : l.flags | CWB_LAUNCH_CLUSTER;
+        break;
     }
-    l.flags = value->cooperative ? l.flags | CWB_LAUNCH_COOPERATIVE : l.flags & ~(uint32_t)CWB_LAUNCH_COOPERATIVE;
-    e = launch_check(n->w.kernel.f, &l);
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        return value->deviceUpdatableKernelNode.deviceUpdatable ? unsupported("cuGraphKernelNodeSetAttribute", "a node that the device updates")
+                                                                : CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:    /* a hint that can only be given (driver 580) */
+        return CUDA_SUCCESS;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    CUresult e = launch_check(n->w.kernel.f, &l);
     if (e == CUDA_SUCCESS)
-        n->w.kernel.l.flags = l.flags;
+        n->w.kernel.l = l;
     return e;
 }
 
@@ -221,7 +221,7 @@ drv_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
     if (launch_check(d->w.kernel.f, &l) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;        /* they do not suit its shape (so an H200) */
     d->w.kernel.l = l;
-    d->w.kernel.priority = s->w.kernel.priority;
+    d->w.kernel.hints = s->w.kernel.hints;
     return CUDA_SUCCESS;
 }
 

@@ -79,7 +79,7 @@ work_copy(struct work *to, const struct work *from)
     case CU_GRAPH_NODE_TYPE_KERNEL:
         e = work_kernel(to, from->kernel.f, &from->kernel.l);
         if (e == CUDA_SUCCESS)
-            to->kernel.priority = from->kernel.priority;
+            to->kernel.hints = from->kernel.hints;
         break;
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         ctx_ref(to->copy.ctx);
@@ -176,7 +176,7 @@ work_keep(struct work *w, const struct work *old)
 {
     if (w->type != CU_GRAPH_NODE_TYPE_KERNEL)
         return CUDA_SUCCESS;
-    w->kernel.priority = old->kernel.priority;
+    w->kernel.hints = old->kernel.hints;
     w->kernel.l.flags |= old->kernel.l.flags;
     memcpy(w->kernel.l.cluster, old->kernel.l.cluster, sizeof w->kernel.l.cluster);
     return launch_check(w->kernel.f, &w->kernel.l);     /* its code is made */

@@ -149,6 +149,12 @@ stream_borrow(struct obj *o)
 
 static const struct obj_class stream_class = { .kind = KIND_STREAM, .finish = stream_finish, .borrow = stream_borrow };
 
+static int
+priority_possible(int priority)
+{
+    return priority < -5 ? -5 : priority > 0 ? 0 : priority;
+}
+
 CUresult
 stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool legacy, struct stream **out)
 {
@@ -156,13 +162,12 @@ stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool le
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
     s->flags = flags;
-    s->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
+    s->hints = (struct hints){ .priority = priority_possible(priority), .sync = CU_SYNC_POLICY_AUTO };
     s->id = atomic_fetch_add(&next_id, 1);
     s->green = green;
     s->is_legacy = legacy;
-    atomic_init(&s->sync_policy, CU_SYNC_POLICY_AUTO);
     s->blocking = !legacy && !(flags & CU_STREAM_NON_BLOCKING);
-    CUresult e = result_of(c->b->stream_create(c->be, s->priority, &s->be));
+    CUresult e = result_of(c->b->stream_create(c->be, s->hints.priority, &s->be));
     if (e == CUDA_SUCCESS && s->blocking)
         e = result_of(c->b->event_create(c->be, 0, &s->join));
     if (e == CUDA_SUCCESS) {
@@ -496,13 +501,22 @@ drv_cuStreamDestroy(CUstream hStream)
     struct stream *s AUTO_PUT = NULL;                                                                                  \
     do { CUresult r_ = stream_get(c, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 
+static struct hints
+hints_of(struct stream *s)
+{
+    pthread_mutex_lock(&s->obj.ctx->lock);
+    struct hints h = s->hints;
+    pthread_mutex_unlock(&s->obj.ctx->lock);
+    return h;
+}
+
 CUresult
 drv_cuStreamGetPriority(CUstream hStream, int *priority)
 {
     STREAM(s, hStream);
     if (!priority)
         return CUDA_ERROR_INVALID_VALUE;
-    *priority = s->priority;
+    *priority = hints_of(s).priority;
     return CUDA_SUCCESS;
 }
 
@@ -880,50 +894,30 @@ drv_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length, un
     return CUDA_SUCCESS;                /* managed memory is always accessible from everywhere */
 }
 
-/* The attributes are hints; those that can be set are remembered so that they read back. */
-static CUresult
-attribute_known(CUstreamAttrID attr)
-{
-    switch ((int)attr) {
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    return CUDA_ERROR_INVALID_VALUE;
-}
-
 CUresult
 drv_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value)
 {
     STREAM(s, hStream);
-    CUresult e = value ? attribute_known(attr) : CUDA_ERROR_INVALID_VALUE;
-    if (e != CUDA_SUCCESS)
-        return e;
+    if (!value || !hint_for(HINT_STREAM, attr))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct hints h = hints_of(s);
     memset(value, 0, sizeof *value);
-    if (attr == (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_PRIORITY)
-        value->priority = s->priority;
-    else
-        value->syncPolicy = (CUsynchronizationPolicy)atomic_load(&s->sync_policy);
+    hint_get(&h, attr, value);
     return CUDA_SUCCESS;
 }
 
+/* The backend's stream keeps the priority that it was made with. */
 CUresult
 drv_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue *value)
 {
     STREAM(s, hStream);
-    CUresult e = value ? attribute_known(attr) : CUDA_ERROR_INVALID_VALUE;
-    if (e != CUDA_SUCCESS)
-        return e;
-    if (attr == (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_PRIORITY)
-        return value->priority == s->priority ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;     /* fixed at creation */
-    if (value->syncPolicy < CU_SYNC_POLICY_AUTO || value->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)
+    if (!value || !hint_for(HINT_STREAM, attr))
         return CUDA_ERROR_INVALID_VALUE;
-    atomic_store(&s->sync_policy, (int)value->syncPolicy);
-    return CUDA_SUCCESS;
+    pthread_mutex_lock(&s->obj.ctx->lock);
+    CUresult e = hint_set(&s->hints, attr, value);
+    s->hints.priority = priority_possible(s->hints.priority);
+    pthread_mutex_unlock(&s->obj.ctx->lock);
+    return e;
 }
 
 CUresult
@@ -932,7 +926,12 @@ drv_cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream)
     STREAM(d, dstStream);
     struct stream *s AUTO_PUT = NULL;
     CUresult e = stream_get(c, srcStream, &s);
-    if (e == CUDA_SUCCESS)
-        atomic_store(&d->sync_policy, atomic_load(&s->sync_policy));
-    return e;
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (s->obj.ctx != d->obj.ctx)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&d->obj.ctx->lock);
+    d->hints = s->hints;
+    pthread_mutex_unlock(&d->obj.ctx->lock);
+    return CUDA_SUCCESS;
 }

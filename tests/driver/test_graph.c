@@ -801,6 +801,35 @@ cluster(void)
     OK(cuGraphDestroy(g));
 }
 
+/* Hints of a kernel node read back, also from a clone's and from the node that they are copied to; new parameters leave them. */
+static void
+hints(void)
+{
+    CUgraph g, clone;
+    CUgraphNode there;
+    OK(cuGraphCreate(&g, 0));
+    CUgraphNode n = add_mad(g, NULL, 0, x, 1, 0), other = add_mad(g, NULL, 0, x, 1, 0);
+    CUkernelNodeAttrValue v = { .sharedMemCarveout = 50 };
+    OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &v));
+    v = (CUkernelNodeAttrValue){ .memSyncDomainMap = { 1, 0 } };
+    OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
+    struct args t;
+    CUDA_KERNEL_NODE_PARAMS k = node_params(mad, mad_args(&t, x, 2, 1));
+    OK(cuGraphKernelNodeSetParams_v2(n, &k));
+    OK(cuGraphKernelNodeCopyAttributes(other, n));
+    OK(cuGraphClone(&clone, g));
+    OK(cuGraphNodeFindInClone(&there, n, clone));
+    CUgraphNode all[] = { n, other, there };
+    for (unsigned i = 0; i < 3; i++) {
+        OK(cuGraphKernelNodeGetAttribute(all[i], (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &v));
+        EXPECT(v.sharedMemCarveout == 50);
+        OK(cuGraphKernelNodeGetAttribute(all[i], (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
+        EXPECT(v.memSyncDomainMap.default_ == 1 && v.memSyncDomainMap.remote == 0);
+    }
+    OK(cuGraphDestroy(clone));
+    OK(cuGraphDestroy(g));
+}
+
 /* An event that was recorded in a capture, and then by a launch, is one that was recorded ("cuEventRecord": the latest record counts). */
 static void
 recorded_again(void)
@@ -968,7 +997,7 @@ main(void)
         { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
         { "unloaded", unloaded }, { "topology", topology }, { "users", users }, { "many_users", many_users },
-        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster },
+        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "hints", hints },
         { "recorded_again", recorded_again }, { "captured_elsewhere", captured_elsewhere }, { "freed", freed }, { "arrays", arrays }, { "large", large },
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {

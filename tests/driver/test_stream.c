@@ -275,6 +275,29 @@ no_calls_from_host(CUcontext c)
     OK(cuStreamDestroy_v2(from_host.s));
 }
 
+/* Hints read back, also from the stream that they are copied to ("cuStreamCopyAttributes"); a priority is one of the context's range. */
+static void
+hints(CUstream from, CUstream to, int highest)
+{
+    CUstreamAttrValue v = { .accessPolicyWindow = { (void *)4096, 8192, 0.5f, CU_ACCESS_PROPERTY_PERSISTING, CU_ACCESS_PROPERTY_STREAMING } };
+    OK(cuStreamSetAttribute(from, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v));
+    v = (CUstreamAttrValue){ .memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE };
+    OK(cuStreamSetAttribute(from, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
+    v = (CUstreamAttrValue){ .priority = -100 };
+    OK(cuStreamSetAttribute(from, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
+    int priority;
+    OK(cuStreamGetPriority(from, &priority));
+    EXPECT(priority == highest);
+    OK(cuStreamCopyAttributes(to, from));
+    OK(cuStreamGetAttribute(to, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v));
+    EXPECT(v.accessPolicyWindow.base_ptr == (void *)4096 && v.accessPolicyWindow.num_bytes == 8192 && v.accessPolicyWindow.hitRatio == 0.5f &&
+           v.accessPolicyWindow.hitProp == CU_ACCESS_PROPERTY_PERSISTING && v.accessPolicyWindow.missProp == CU_ACCESS_PROPERTY_STREAMING);
+    OK(cuStreamGetAttribute(to, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
+    EXPECT(v.memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+    OK(cuStreamGetAttribute(to, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+    EXPECT(v.syncPolicy == CU_SYNC_POLICY_AUTO);
+}
+
 int
 main(void)
 {
@@ -298,6 +321,7 @@ main(void)
     CUcontext got;
     OK(cuStreamGetCtx(a, &got));
     EXPECT(got == ctx);
+    hints(a, b, high);
 
     /* Before a gate is closed: a driver may load what it fills memory with when it does that first, and wait for all streams. */
     OK(cuMemAllocHost_v2((void **)&word, WORDS * sizeof *word));
