@@ -225,6 +225,8 @@ cluster_check(const struct func *f, const struct cwb_launch *l)
     uint64_t blocks = 1;
     for (unsigned i = 0; i < 3; i++)
         blocks *= c[i] < MAX_CLUSTER ? c[i] : MAX_CLUSTER + 1;
+    if (l->flags & CWB_LAUNCH_CLUSTER && !l->cluster[0])        /* preferred dimensions, and none that must be */
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (f->k->explicit_cluster && !f->k->cluster[0] && !atomic_load(&f->cluster[0]) && !(l->flags & CWB_LAUNCH_CLUSTER))
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (blocks == 1)
@@ -265,7 +267,7 @@ launch_limits(const struct func *f, const struct cwb_launch *l)
                      f->facts.max_threads_per_block, f->facts.limit_reason);
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     }
-    if (f->k->cluster[0] || f->k->explicit_cluster || l->cluster[0] || atomic_load_explicit(&f->cluster[0], memory_order_relaxed)) {
+    if (f->k->cluster[0] || f->k->explicit_cluster || l->flags & CWB_LAUNCH_CLUSTER || atomic_load_explicit(&f->cluster[0], memory_order_relaxed)) {
         CUresult e = cluster_check(f, l);
         if (e != CUDA_SUCCESS)
             return e;
@@ -273,8 +275,8 @@ launch_limits(const struct func *f, const struct cwb_launch *l)
     const uint32_t *need = f->k->reqntid;
     if (need[0] && (need[0] != l->block[0] || (need[1] ? need[1] : 1) != l->block[1] || (need[2] ? need[2] : 1) != l->block[2]))
         return CUDA_ERROR_LAUNCH_FAILED;
-    if (l->dynamic_shared > (uint32_t)atomic_load(&f->max_dynamic_shared))
-        return CUDA_ERROR_INVALID_VALUE;
+    if (l->dynamic_shared > (uint32_t)atomic_load(&f->max_dynamic_shared))      /* no block of a cooperative launch is resident then */
+        return l->flags & CWB_LAUNCH_COOPERATIVE ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_ERROR_INVALID_VALUE;
     if (f->k->local_bytes >= MAX_LOCAL) {
         cw_error("%s: %u bytes of local memory, and a thread can have less than %u", f->k->name, f->k->local_bytes, MAX_LOCAL);
         return CUDA_ERROR_INVALID_VALUE;        /* as driver 580 answers; it loads the module */
@@ -361,42 +363,35 @@ CUresult
 params_pack(const struct func *f, void **kernelParams, void **extra, uint8_t *block)
 {
     const struct cwj_kernel *k = f->k;
-    CUresult e = CUDA_SUCCESS;
-    if (kernelParams && extra)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (kernelParams) {
-        for (uint32_t i = 0; i < k->nparams && e == CUDA_SUCCESS; i++) {
-            if (kernelParams[i])
-                memcpy(block + k->params[i].offset, kernelParams[i], k->params[i].size);
-            else
-                e = CUDA_ERROR_INVALID_VALUE;
-        }
-    } else if (extra) {
-        const void *data = NULL;
-        size_t size = 0;
-        bool have_size = false;
-        for (void **p = extra; *p != CU_LAUNCH_PARAM_END && e == CUDA_SUCCESS; p += 2) {
-            if (*p == CU_LAUNCH_PARAM_BUFFER_POINTER)
-                data = p[1];
-            else if (*p == CU_LAUNCH_PARAM_BUFFER_SIZE && p[1])
-                size = *(size_t *)p[1], have_size = true;
-            else
-                e = CUDA_ERROR_INVALID_VALUE;
-        }
-        if (e == CUDA_SUCCESS && (!have_size || (size ? !data : k->param_size)))
-            e = CUDA_ERROR_INVALID_VALUE;
-        /* Driver 580 takes a shorter block (what is not there is zero here) but no empty one, and refuses a longer one, also where the rest would
-         * only pad a structure to its alignment; cuda.h says "too many arguments" of that error. */
-        if (e == CUDA_SUCCESS && size > k->param_size) {
-            cw_error("%s: launched with %zu bytes of parameters, and it has %u: the block must not be longer", k->name, size, k->param_size);
-            e = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-        }
-        if (e == CUDA_SUCCESS && size)
-            memcpy(block, data, size < k->param_size ? size : k->param_size);
-    } else if (k->nparams) {
-        e = CUDA_ERROR_INVALID_VALUE;
+    const void *data = NULL;
+    size_t size = 0;
+    for (void **p = extra; p && *p != CU_LAUNCH_PARAM_END; p += 2) {
+        if (*p == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            data = p[1];
+        else if (*p == CU_LAUNCH_PARAM_BUFFER_SIZE && p[1])
+            size = *(size_t *)p[1];
+        else
+            return CUDA_ERROR_INVALID_VALUE;
     }
-    return e;
+    /* An empty block is none (driver 580): kernelParams may stand beside it, and a kernel without parameters needs neither. */
+    if (size) {
+        if (!data || kernelParams)
+            return CUDA_ERROR_INVALID_VALUE;
+        /* Driver 580 takes a shorter block (what is not there is zero here), and refuses a longer one, also where the rest would only pad a
+         * structure to its alignment; cuda.h says "too many arguments" of that error. */
+        if (size > k->param_size) {
+            cw_error("%s: launched with %zu bytes of parameters, and it has %u: the block must not be longer", k->name, size, k->param_size);
+            return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+        }
+        memcpy(block, data, size);
+        return CUDA_SUCCESS;
+    }
+    for (uint32_t i = 0; i < k->nparams; i++) {
+        if (!kernelParams || !kernelParams[i])
+            return CUDA_ERROR_INVALID_VALUE;
+        memcpy(block + k->params[i].offset, kernelParams[i], k->params[i].size);
+    }
+    return CUDA_SUCCESS;
 }
 
 static CUresult
@@ -446,6 +441,18 @@ drv_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int 
     return launch_packed(c, f, &l, hStream, kernelParams, NULL);
 }
 
+/* Whether a launch names a function and a stream of one context: where it does not, that is what it is told of, whatever its attributes. */
+static CUresult
+launch_named(struct ctx *c, CUfunction h, CUstream hStream)
+{
+    struct func *f AUTO_PUT = NULL;
+    struct stream *s AUTO_PUT = NULL;
+    CUresult e = func_get(c, h, &f);
+    if (e == CUDA_SUCCESS)
+        e = stream_get(c, hStream, &s);
+    return e == CUDA_SUCCESS && s->obj.ctx != f->obj.ctx ? CUDA_ERROR_INVALID_HANDLE : e;
+}
+
 CUresult
 drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
 {
@@ -460,7 +467,6 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
                             .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
                             .dynamic_shared = config->sharedMemBytes };
     CUevent after[2] = { NULL, NULL };  /* to record behind the launch */
-    bool preferred = false;
     struct hints hints = { 0 };         /* checked alone */
     CUresult e = CUDA_SUCCESS;
     for (unsigned i = 0; i < config->numAttrs && e == CUDA_SUCCESS; i++) {
@@ -487,7 +493,7 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
             e = after[1] ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
             break;
         case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-            preferred = true;
+            l.flags |= CWB_LAUNCH_CLUSTER;
             break;
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
         case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* full serialisation is allowed */
@@ -501,10 +507,10 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
             e = hint_for(HINT_KERNEL, a->id) ? hint_set(&hints, a->id, &a->value) : CUDA_ERROR_INVALID_VALUE;
         }
     }
-    if (e == CUDA_SUCCESS && preferred && !(l.flags & CWB_LAUNCH_CLUSTER))
-        e = CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    if (e != CUDA_SUCCESS)
-        return handle_kind(f) == KIND_FUNCTION || handle_kind(f) == KIND_KERNEL ? e : CUDA_ERROR_INVALID_HANDLE;
+    if (e != CUDA_SUCCESS) {
+        CUresult named = launch_named(c, f, config->hStream);
+        return named == CUDA_SUCCESS ? e : named;
+    }
     e = launch_packed(c, f, &l, config->hStream, kernelParams, extra);
     for (unsigned i = 0; i < COUNT(after) && e == CUDA_SUCCESS; i++)
         if (after[i])
