@@ -276,6 +276,13 @@ drv_cuGraphDestroy(CUgraph hGraph)
     return !held && handle_kill(&g->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* "Nodes" and "dependencies cannot be removed from graphs which contain allocation or free nodes." graph_lock held. */
+static bool
+keeps_all(const struct graph *g)
+{
+    return graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) || graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE);
+}
+
 CUresult
 drv_cuGraphDestroyNode(CUgraphNode hNode)
 {
@@ -284,7 +291,7 @@ drv_cuGraphDestroyNode(CUgraphNode hNode)
     pthread_mutex_lock(&graph_lock);
     if (!n->graph)
         e = CUDA_ERROR_INVALID_VALUE;
-    else if (n->w.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || n->w.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+    else if (keeps_all(n->graph))
         e = CUDA_ERROR_NOT_SUPPORTED;
     else
         unlink_node(n);
@@ -520,18 +527,24 @@ drv_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
 /* ---- edges --------------------------------------------------------------------------------------------------------------------------- */
 
 static bool
-edges_ordinary(const CUgraphEdgeData *d, size_t n)
+edge_ordinary(const CUgraphEdgeData *d)
 {
-    for (size_t i = 0; d && i < n; i++)
-        if (d[i].from_port || d[i].to_port || d[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT)
-            return false;
-    return true;
+    return !d->from_port && !d->to_port && d->type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT;
 }
 
-static bool
-is_memory(const struct node *n)
+/* Of edges from these nodes: others than ordinary ones begin at kernels alone ("CUgraphKernelNodePort", "CUgraphDependencyType"). graph_lock held. */
+CUresult
+edges_check(const char *function, const CUgraphNode *from, const CUgraphEdgeData *d, size_t n)
 {
-    return n->w.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || n->w.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+    for (size_t i = 0; d && i < n; i++) {
+        if (edge_ordinary(&d[i]))
+            continue;
+        const struct node *k = handle_peek(from[i], KIND_NODE, NULL);
+        if (!k || k->w.type != CU_GRAPH_NODE_TYPE_KERNEL || d[i].type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
+            return CUDA_ERROR_INVALID_VALUE;
+        return unsupported(function, "an edge with a port or of the programmatic type");
+    }
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -541,11 +554,9 @@ drv_cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUg
     GRAPH(g, hGraph);
     if (numDependencies && (!from || !to))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!edges_ordinary(edgeData, numDependencies))
-        return unsupported("cuGraphAddDependencies_v2", "an edge with a port or of the programmatic type");
-    CUresult e = CUDA_SUCCESS;
     size_t i;
     pthread_mutex_lock(&graph_lock);
+    CUresult e = edges_check("cuGraphAddDependencies_v2", from, edgeData, numDependencies);
     for (i = 0; i < numDependencies && e == CUDA_SUCCESS; i++) {
         struct node *a = member(g, from[i]), *b = member(g, to[i]);
         if (!a || !b || a == b || edge_exists(a, b))
@@ -575,17 +586,16 @@ drv_cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const 
     GRAPH(g, hGraph);
     if (numDependencies && (!from || !to))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!edges_ordinary(edgeData, numDependencies))
-        return CUDA_ERROR_INVALID_VALUE;        /* there is no such edge */
-    CUresult e = CUDA_SUCCESS;
+    for (size_t k = 0; edgeData && k < numDependencies; k++)
+        if (!edge_ordinary(&edgeData[k]))
+            return CUDA_ERROR_INVALID_VALUE;    /* there is no such edge */
     size_t i;
     pthread_mutex_lock(&graph_lock);
+    CUresult e = numDependencies && keeps_all(g) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
     for (i = 0; i < numDependencies && e == CUDA_SUCCESS; i++) {
         struct node *a = member(g, from[i]), *b = member(g, to[i]);
         if (!a || !b || !edge_exists(a, b))
             e = CUDA_ERROR_INVALID_VALUE;
-        else if (is_memory(a) || is_memory(b))
-            e = CUDA_ERROR_NOT_SUPPORTED;
         else
             edge_remove(a, b);
     }

@@ -97,6 +97,7 @@ CUresult work_host(struct work *w, const CUDA_HOST_NODE_PARAMS *p);
 CUresult work_alloc(struct work *w, struct ctx *c, CUDA_MEM_ALLOC_NODE_PARAMS *p);     /* c NULL: the current one */
 CUresult work_free(struct work *w, CUdeviceptr address);
 CUresult work_batch(struct work *w, struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags);
+CUresult work_batch_params(struct work *w, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p);
 CUresult work_conditional(struct work *w, CUDA_CONDITIONAL_NODE_PARAMS *p);     /* p->phGraph_out: w's */
 /* Any node's, from the general structure; results (an allocation's address) go back into it. */
 CUresult work_general(struct work *w, CUgraphNodeParams *p);
@@ -162,6 +163,7 @@ bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_l
 CUresult node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
 CUresult node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
 bool     node_list_add(struct node_list *l, struct node *n);
+CUresult edges_check(const char *function, const CUgraphNode *from, const CUgraphEdgeData *d, size_t n);    /* d NULL: ordinary ones */
 /* Give every node of g a mark, its place in order of creation. */
 void     graph_number(struct graph *g);
 
@@ -190,6 +192,7 @@ bool capture_wait(struct stream *s, struct event *ev, CUresult *result);
 /* Submit one operation; ctx.order is held. */
 CUresult host_issue(const struct ctx *c, struct cwb_stream *s, CUhostFn fn, void *user);                        /* stream.c */
 CUresult batch_issue(const struct ctx *c, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list);
+CUresult batch_form(const struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list);     /* what is refused whatever memory there is */
 CUresult batch_check(const struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list);    /* what batch_issue would refuse; ctx.order is held */
 
 /* copy.c: a copy or fill as the backend takes it, addresses and arrays looked up now. */

@@ -465,27 +465,13 @@ drv_cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out)
     return CUDA_SUCCESS;
 }
 
-static CUresult
-batch_of(struct work *w, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
-{
-    struct ctx *c;
-    if (!p)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = ctx_from_handle(p->ctx, &c);
-    if (e != CUDA_SUCCESS)
-        return e;
-    e = work_batch(w, c, p->count, p->paramArray, p->flags);
-    ctx_unref(c);
-    return e;
-}
-
 CUresult
 drv_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
                              const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
 {
     CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
     struct work w;
-    return add(phGraphNode, hGraph, dependencies, numDependencies, batch_of(&w, nodeParams), &w);
+    return add(phGraphNode, hGraph, dependencies, numDependencies, work_batch_params(&w, nodeParams), &w);
 }
 
 CUresult
@@ -503,20 +489,32 @@ drv_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NO
 {
     NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
     struct work w;
-    return replace(n, batch_of(&w, nodeParams), &w);
+    return replace(n, work_batch_params(&w, nodeParams), &w);
 }
 
 /* ---- any node (CUDA 12.3) ------------------------------------------------------------------------------------------------------------ */
+
+/* The words behind the largest parameters are for types to come. */
+static bool
+reserved_used(const CUgraphNodeParams *p)
+{
+    bool used = p->reserved0[0] | p->reserved0[1] | p->reserved0[2] || p->reserved2;
+    for (size_t i = sizeof p->memcpy / sizeof p->reserved1[0]; i < COUNT(p->reserved1); i++)
+        used |= p->reserved1[i] != 0;
+    return used;
+}
 
 CUresult
 drv_cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
                       size_t numDependencies, CUgraphNodeParams *nodeParams)
 {
     CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
-    for (size_t i = 0; dependencyData && i < numDependencies; i++)
-        if (dependencyData[i].from_port || dependencyData[i].to_port || dependencyData[i].type)
-            return unsupported("cuGraphAddNode_v2", "an edge with a port or of the programmatic type");
-    if (nodeParams && (nodeParams->reserved0[0] | nodeParams->reserved0[1] | nodeParams->reserved0[2] || nodeParams->reserved2))
+    pthread_mutex_lock(&graph_lock);
+    CUresult e = edges_check("cuGraphAddNode_v2", dependencies, dependencyData, numDependencies);
+    pthread_mutex_unlock(&graph_lock);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (nodeParams && reserved_used(nodeParams))
         return CUDA_ERROR_INVALID_VALUE;
     struct work w;
     return add(phGraphNode, hGraph, dependencies, numDependencies, work_general(&w, nodeParams), &w);

@@ -35,12 +35,25 @@ may_replace(const struct work *old, const struct work *w, bool whole)
     return true;
 }
 
-/* Put w, if it was made, in the place of the entry of that type. */
+static bool
+exec_has(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeType type)
+{
+    struct exec *x AUTO_PUT = handle_get(hGraphExec, KIND_EXEC);
+    if (!x)
+        return false;
+    pthread_mutex_lock(&x->lock);
+    const struct entry *k = body_find(x->body, hNode);
+    const bool has = k && k->w.type == type;
+    pthread_mutex_unlock(&x->lock);
+    return has;
+}
+
+/* Put w, if it was made, in the place of the entry of that type. Where there is none, that is what the program is told. */
 static CUresult
 exchange(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeType type, CUresult made, struct work *w)
 {
     if (made != CUDA_SUCCESS)
-        return made;
+        return exec_has(hGraphExec, hNode, type) ? made : CUDA_ERROR_INVALID_VALUE;
     struct exec *x AUTO_PUT = handle_get(hGraphExec, KIND_EXEC);
     CUresult e = CUDA_ERROR_INVALID_VALUE;
     struct work old;
@@ -119,18 +132,11 @@ drv_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, 
 }
 
 CUresult
-drv_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+drv_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
 {
-    struct ctx *c;
+    READY();
     struct work w;
-    if (!p)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = ctx_from_handle(p->ctx, &c);
-    if (e != CUDA_SUCCESS)
-        return e;
-    e = work_batch(&w, c, p->count, p->paramArray, p->flags);
-    ctx_unref(c);
-    return exchange(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, e, &w);
+    return exchange(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, work_batch_params(&w, nodeParams), &w);
 }
 
 CUresult
@@ -189,6 +195,7 @@ drv_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned in
 /* ---- changing all of it ------------------------------------------------------------------------------------------------------------------- */
 
 struct difference {
+    bool looked;                        /* else there was nothing to compare, and the program's results stay as they are (driver 580) */
     CUgraphExecUpdateResult result;
     CUgraphNode node, from;
 };
@@ -353,16 +360,15 @@ match(struct exec *x, const struct body *b, struct graph *g, struct body *new, s
 static CUresult
 update(CUgraphExec hGraphExec, CUgraph hGraph, struct difference *d)
 {
-    *d = (struct difference){ .result = CU_GRAPH_EXEC_UPDATE_ERROR };
     EXEC(x, hGraphExec);
     struct graph *g AUTO_PUT = handle_get(hGraph, KIND_GRAPH);
+    if (!g)
+        return CUDA_ERROR_INVALID_VALUE;
     struct body *new = calloc(1, sizeof *new);
-    if (!g || !new) {
-        free(new);
-        return g ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
-    }
+    *d = (struct difference){ .looked = true, .result = new ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR };
+    if (!new)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     struct launch_end *last = NULL;
-    d->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     pthread_mutex_lock(&x->lock);
     pthread_mutex_lock(&graph_lock);
     CUresult r = match(x, x->body, g, new, d);
@@ -385,9 +391,9 @@ update(CUgraphExec hGraphExec, CUgraph hGraph, struct difference *d)
 CUresult
 drv_cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo)
 {
-    struct difference d;
+    struct difference d = { 0 };
     CUresult e = update(hGraphExec, hGraph, &d);
-    if (resultInfo)
+    if (resultInfo && d.looked)
         *resultInfo = (CUgraphExecUpdateResultInfo){ .result = d.result, .errorNode = d.node, .errorFromNode = d.from };
     return e;
 }
@@ -395,11 +401,11 @@ drv_cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpda
 CUresult
 drv_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out, CUgraphExecUpdateResult *updateResult_out)
 {
-    struct difference d;
+    struct difference d = { 0 };
     CUresult e = update(hGraphExec, hGraph, &d);
-    if (hErrorNode_out)
+    if (hErrorNode_out && d.looked)
         *hErrorNode_out = d.node;
-    if (updateResult_out)
+    if (updateResult_out && d.looked)
         *updateResult_out = d.result;
     return e;
 }

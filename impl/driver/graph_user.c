@@ -75,7 +75,7 @@ CUresult
 drv_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy, unsigned int initialRefcount, unsigned int flags)
 {
     READY();
-    if (!object_out || !destroy || !initialRefcount || initialRefcount > INT32_MAX || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
+    if (!object_out || !destroy || !initialRefcount || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
     struct user_object *o = calloc(1, sizeof *o);
     if (!o)
@@ -145,6 +145,7 @@ drv_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int cou
     return e;
 }
 
+/* A graph gives back what it has: more is no error (driver 580). */
 CUresult
 drv_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count)
 {
@@ -156,17 +157,16 @@ drv_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int co
     uint32_t i = 0;
     while (i < g->nusers && g->users[i].o != o)
         i++;
-    bool ok = i < g->nusers && g->users[i].count >= count, gone = false;
-    if (ok) {
-        g->users[i].count -= count;
-        gone = g->users[i].count == 0;
-        if (gone)
-            g->users[i] = g->users[--g->nusers];
-    }
+    uint64_t had = i < g->nusers ? g->users[i].count : 0, given = count < had ? count : had;
+    bool gone = given && given == had;
+    if (gone)
+        g->users[i] = g->users[--g->nusers];
+    else if (given)
+        g->users[i].count -= given;
     pthread_mutex_unlock(&graph_lock);
-    if (ok)
-        (void)release(o, count);
+    if (given)
+        (void)release(o, given);
     if (gone)
         handle_put(&o->obj);
-    return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
 }

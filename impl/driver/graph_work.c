@@ -243,15 +243,32 @@ work_batch(struct work *w, struct ctx *c, unsigned count, const CUstreamBatchMem
 {
     if (!(c->b->caps & CWB_CAP_STREAM_VALUE))
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (!count || count > 256 || !list || flags)
+    if (count > 256 || !list || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    CUstreamBatchMemOpParams *copy = malloc(count * sizeof *copy);
+    CUresult e = batch_form(c, count, list);
+    if (e != CUDA_SUCCESS)
+        return e;
+    CUstreamBatchMemOpParams *copy = malloc((count ? count : 1) * sizeof *copy);
     if (!copy)
         return CUDA_ERROR_OUT_OF_MEMORY;
     memcpy(copy, list, count * sizeof *copy);
     ctx_ref(c);
     *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, .batch = { .ctx = c, .list = copy, .count = count, .flags = flags } };
     return CUDA_SUCCESS;
+}
+
+CUresult
+work_batch_params(struct work *w, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    struct ctx *c;
+    if (!p || !p->ctx)                  /* unlike elsewhere, the current context must be named (driver 580) */
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = ctx_from_handle(p->ctx, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = work_batch(w, c, p->count, p->paramArray, p->flags);
+    ctx_unref(c);
+    return e;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
@@ -402,13 +419,19 @@ CUresult
 work_alloc(struct work *w, struct ctx *c, CUDA_MEM_ALLOC_NODE_PARAMS *p)
 {
     struct device *d;
-    if (!p || !p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || (p->accessDescCount && !p->accessDescs))
+    if (!p || !p->bytesize || (p->accessDescCount && !p->accessDescs))
         return CUDA_ERROR_INVALID_VALUE;
     unsigned type = p->poolProps.location.type, handles = p->poolProps.handleTypes;
+    if (type == CU_MEM_LOCATION_TYPE_DEVICE && device_get(p->poolProps.location.id, &d) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (p->poolProps.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED)
+        return unsupported("cuGraphAddMemAllocNode", "managed memory");
+    if (p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
     if (handles == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || handles == CU_MEM_HANDLE_TYPE_FABRIC || type == CU_MEM_LOCATION_TYPE_HOST ||
         type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
         return CUDA_ERROR_NOT_SUPPORTED;        /* also by driver 580 */
-    if (handles || type != CU_MEM_LOCATION_TYPE_DEVICE || device_get(p->poolProps.location.id, &d) != CUDA_SUCCESS)
+    if (handles || type != CU_MEM_LOCATION_TYPE_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = c ? CUDA_SUCCESS : ctx_current(&c);
     if (e != CUDA_SUCCESS)
@@ -488,15 +511,8 @@ work_general(struct work *w, CUgraphNodeParams *p)
     }
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return work_free(w, p->free.dptr);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
-        struct ctx *c;
-        CUresult e = ctx_from_handle(p->memOp.ctx, &c);
-        if (e != CUDA_SUCCESS)
-            return e;
-        e = work_batch(w, c, p->memOp.count, p->memOp.paramArray, p->memOp.flags);
-        ctx_unref(c);
-        return e;
-    }
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return work_batch_params(w, &(CUDA_BATCH_MEM_OP_NODE_PARAMS){ p->memOp.ctx, p->memOp.count, p->memOp.paramArray, p->memOp.flags });
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
         return unsupported("cuGraphAddNode", "an external semaphore");

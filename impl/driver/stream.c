@@ -750,32 +750,47 @@ drv_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 
 /* ---- values in memory ------------------------------------------------------------------------------------------------------- */
 
-/* What an operation's address and flags must be. */
+struct value_op {
+    CUdeviceptr address;
+    uint64_t value;
+    unsigned bits, flags;
+    bool wait;
+};
+
+/* What an operation says of itself. */
 static CUresult
-value_check(const struct ctx *c, CUdeviceptr addr, unsigned bits, unsigned flags, bool wait)
+value_form(const struct ctx *c, const struct value_op *o)
 {
     if (!(c->b->caps & CWB_CAP_STREAM_VALUE))
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (wait ? (flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH) > CU_STREAM_WAIT_VALUE_NOR : flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (addr & (bits / 8 - 1) || !range_use(c, addr, bits / 8))
-        return CUDA_ERROR_INVALID_VALUE;
-    return wait && flags & CU_STREAM_WAIT_VALUE_FLUSH ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+    if (o->wait ? (o->flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH) > CU_STREAM_WAIT_VALUE_NOR : o->flags)
+        return CUDA_ERROR_INVALID_VALUE;        /* a write without a barrier "is not supported in the v2 API" (cuda.h) */
+    if (o->wait && o->flags & CU_STREAM_WAIT_VALUE_FLUSH)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return o->address & (o->bits / 8 - 1) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+/* The same, and its memory, which must not be managed memory. ctx.order is held. */
+static CUresult
+value_check(const struct ctx *c, const struct value_op *o)
+{
+    unsigned kinds;
+    CUresult e = value_form(c, o);
+    if (e != CUDA_SUCCESS)
+        return e;
+    bool there = range_covers(o->address, o->bits / 8, &kinds) && !(kinds & RANGES_MANAGED) && range_use(c, o->address, o->bits / 8);
+    return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult
-wait_value(const struct ctx *c, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
+value_issue(const struct ctx *c, struct cwb_stream *s, const struct value_op *o)
 {
     static const enum cwb_compare map[] = { CWB_COMPARE_GEQ, CWB_COMPARE_EQ, CWB_COMPARE_AND, CWB_COMPARE_NOR };
-    CUresult e = value_check(c, addr, bits, flags, true);
-    return e != CUDA_SUCCESS ? e : result_of(c->b->stream_wait_value(s, addr, value, bits, map[flags]));
-}
-
-static CUresult
-write_value(const struct ctx *c, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
-{
-    CUresult e = value_check(c, addr, bits, flags, false);
-    return e != CUDA_SUCCESS ? e : result_of(c->b->stream_write_value(s, addr, value, bits));
+    CUresult e = value_check(c, o);
+    if (e != CUDA_SUCCESS)
+        return e;
+    return result_of(o->wait ? c->b->stream_wait_value(s, o->address, o->value, o->bits, map[o->flags])
+                             : c->b->stream_write_value(s, o->address, o->value, o->bits));
 }
 
 static CUresult
@@ -792,8 +807,7 @@ value_op(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned bits, unsig
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    const struct ctx *sc = s->obj.ctx;
-    e = wait ? wait_value(sc, s->be, addr, value, bits, flags) : write_value(sc, s->be, addr, value, bits, flags);
+    e = value_issue(s->obj.ctx, s->be, &(struct value_op){ addr, value, bits, flags, wait });
     stream_end(s);
     return e;
 }
@@ -842,41 +856,63 @@ drv_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemO
     return e;
 }
 
-CUresult
-batch_issue(const struct ctx *c, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list)
+/* No bits: a barrier, which means nothing here, for operations of a stream are ordered anyway. */
+static CUresult
+value_of(const CUstreamBatchMemOpParams *p, struct value_op *o)
 {
-    CUresult e = CUDA_SUCCESS;
-    for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++) {
-        const CUstreamBatchMemOpParams *p = &list[i];
-        switch ((int)p->operation) {
-        case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = wait_value(c, s, p->waitValue.address, p->waitValue.value, 32, p->waitValue.flags); break;
-        case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = wait_value(c, s, p->waitValue.address, p->waitValue.value64, 64, p->waitValue.flags); break;
-        case CU_STREAM_MEM_OP_WRITE_VALUE_32: e = write_value(c, s, p->writeValue.address, p->writeValue.value, 32, p->writeValue.flags); break;
-        case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = write_value(c, s, p->writeValue.address, p->writeValue.value64, 64, p->writeValue.flags); break;
-        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: e = CUDA_ERROR_NOT_SUPPORTED; break;
-        case CU_STREAM_MEM_OP_BARRIER: break;           /* operations of a stream are ordered anyway */
-        default: e = CUDA_ERROR_INVALID_VALUE; break;
-        }
+    *o = (struct value_op){ .bits = 0 };
+    switch ((int)p->operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+        *o = (struct value_op){ p->waitValue.address, p->waitValue.value, 32, p->waitValue.flags, true };
+        return CUDA_SUCCESS;
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+        *o = (struct value_op){ p->waitValue.address, p->waitValue.value64, 64, p->waitValue.flags, true };
+        return CUDA_SUCCESS;
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+        *o = (struct value_op){ p->writeValue.address, p->writeValue.value, 32, p->writeValue.flags, false };
+        return CUDA_SUCCESS;
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+        *o = (struct value_op){ p->writeValue.address, p->writeValue.value64, 64, p->writeValue.flags, false };
+        return CUDA_SUCCESS;
+    case CU_STREAM_MEM_OP_BARRIER:
+        return CUDA_SUCCESS;
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
     }
+}
+
+CUresult
+batch_form(const struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list)
+{
+    struct value_op o;
+    CUresult e = CUDA_SUCCESS;
+    for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++)
+        if ((e = value_of(&list[i], &o)) == CUDA_SUCCESS && o.bits)
+            e = value_form(c, &o);
     return e;
 }
 
 CUresult
 batch_check(const struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list)
 {
+    struct value_op o;
     CUresult e = CUDA_SUCCESS;
-    for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++) {
-        const CUstreamBatchMemOpParams *p = &list[i];
-        switch ((int)p->operation) {
-        case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = value_check(c, p->waitValue.address, 32, p->waitValue.flags, true); break;
-        case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = value_check(c, p->waitValue.address, 64, p->waitValue.flags, true); break;
-        case CU_STREAM_MEM_OP_WRITE_VALUE_32: e = value_check(c, p->writeValue.address, 32, p->writeValue.flags, false); break;
-        case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = value_check(c, p->writeValue.address, 64, p->writeValue.flags, false); break;
-        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: e = CUDA_ERROR_NOT_SUPPORTED; break;
-        case CU_STREAM_MEM_OP_BARRIER: break;
-        default: e = CUDA_ERROR_INVALID_VALUE; break;
-        }
-    }
+    for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++)
+        if ((e = value_of(&list[i], &o)) == CUDA_SUCCESS && o.bits)
+            e = value_check(c, &o);
+    return e;
+}
+
+CUresult
+batch_issue(const struct ctx *c, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list)
+{
+    struct value_op o;
+    CUresult e = CUDA_SUCCESS;
+    for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++)
+        if ((e = value_of(&list[i], &o)) == CUDA_SUCCESS && o.bits)
+            e = value_issue(c, s, &o);
     return e;
 }
 
