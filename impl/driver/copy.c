@@ -482,6 +482,14 @@ order_known(int order)
     return order >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && order <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
 }
 
+/* Where memory is, for copies that may read it later; ignored. */
+static bool
+hint_known(const CUmemLocation *l)
+{
+    struct device *d;
+    return l->type == CU_MEM_LOCATION_TYPE_DEVICE ? device_get(l->id, &d) == CUDA_SUCCESS : (unsigned)l->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
 /* attrsIdxs[k]: the first copy that attrs[k] are for. */
 static CUresult
 batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
@@ -498,8 +506,7 @@ batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcp
             return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < numAttrs; i++)
         if (!order_known((int)attrs[i].srcAccessOrder) || attrs[i].flags & ~(unsigned)CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE ||
-            (unsigned)attrs[i].srcLocHint.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ||
-            (unsigned)attrs[i].dstLocHint.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT || attrsIdxs[i] >= count || (i && attrsIdxs[i] <= attrsIdxs[i - 1]))
+            !hint_known(&attrs[i].srcLocHint) || !hint_known(&attrs[i].dstLocHint) || attrsIdxs[i] >= count || (i && attrsIdxs[i] <= attrsIdxs[i - 1]))
             return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         CUresult e = linear(ANY(dsts[i]), ANY(srcs[i]), sizes[i], hStream, true);

@@ -373,7 +373,7 @@ nodes_of(const struct graph *g, const CUgraphNode *list, size_t n)
 
 /* g: the application's graph, or NULL for a new one. */
 static CUresult
-begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraphNode *deps, size_t n)
+begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraphNode *deps, const CUgraphEdgeData *edges, size_t n)
 {
     STREAM(s, hStream);
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
@@ -383,6 +383,8 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
         return e;
     if (s->is_legacy)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (n && !deps)
+        return CUDA_ERROR_INVALID_VALUE;
     struct capture *c = calloc(1, sizeof *c);
     struct graph *own = NULL;
     e = c ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -394,6 +396,8 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
         e = CUDA_ERROR_ILLEGAL_STATE;
     if (e == CUDA_SUCCESS)
         e = nodes_of(into, deps, n);
+    if (e == CUDA_SUCCESS)
+        e = edges_check("cuStreamBeginCaptureToGraph", deps, edges, n);
     if (e == CUDA_SUCCESS)
         e = part_make(c, s);
     if (e == CUDA_SUCCESS && (e = set_add(part_of(s), deps, n)) != CUDA_SUCCESS)
@@ -425,13 +429,13 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
 CUresult
 drv_cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
 {
-    return begin(hStream, mode, NULL, NULL, 0);
+    return begin(hStream, mode, NULL, NULL, NULL, 0);
 }
 
 CUresult
 drv_cuStreamBeginCapture(CUstream hStream)
 {
-    return begin(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL, NULL, NULL, 0);
+    return begin(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL, NULL, NULL, NULL, 0);
 }
 
 CUresult
@@ -440,9 +444,7 @@ drv_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphN
 {
     READY();
     struct graph *g AUTO_PUT = handle_get(hGraph, KIND_GRAPH);
-    if (!g || (numDependencies && !dependencies))
-        return CUDA_ERROR_INVALID_VALUE;
-    return begin(hStream, mode, g, dependencies, numDependencies);
+    return g ? begin(hStream, mode, g, dependencies, dependencyData, numDependencies) : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Marks what the nodes of p depend on, themselves included. */
@@ -495,10 +497,12 @@ drv_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
     STREAM(s, hStream);
     if (phGraph)
         *phGraph = NULL;
+    CUresult e = s->is_legacy ? capture_legacy(s->obj.ctx) : CUDA_SUCCESS;
+    if (e != CUDA_SUCCESS)
+        return e;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
     struct capture *c = p ? p->c : NULL;
-    CUresult e = CUDA_SUCCESS;
     if (!c)
         e = CUDA_ERROR_ILLEGAL_STATE;
     else if (c->origin != s)
@@ -550,7 +554,9 @@ drv_cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureSt
     struct part *p = part_of(s);
     *captureStatus_out = !p ? CU_STREAM_CAPTURE_STATUS_NONE
                             : p->c->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    if (*captureStatus_out == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    if (*captureStatus_out == CU_STREAM_CAPTURE_STATUS_ACTIVE && edgeData_out && !dependencies_out) {
+        e = CUDA_ERROR_INVALID_VALUE;
+    } else if (*captureStatus_out == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
         set_clean(p);
         if (id_out)
             *id_out = p->c->id;
@@ -564,7 +570,7 @@ drv_cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureSt
             *numDependencies_out = p->n;
     }
     pthread_mutex_unlock(&graph_lock);
-    return CUDA_SUCCESS;
+    return e;
 }
 
 CUresult
@@ -585,13 +591,15 @@ drv_cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependen
                                          size_t numDependencies, unsigned int flags)
 {
     STREAM(s, hStream);
-    if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (numDependencies && !dependencies))
-        return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
     CUresult e = !p ? CUDA_ERROR_ILLEGAL_STATE : p->c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+    if (e == CUDA_SUCCESS && (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (numDependencies && !dependencies)))
+        e = CUDA_ERROR_INVALID_VALUE;
     if (e == CUDA_SUCCESS)
         e = nodes_of(p->c->g, dependencies, numDependencies);
+    if (e == CUDA_SUCCESS)
+        e = edges_check("cuStreamUpdateCaptureDependencies_v2", dependencies, dependencyData, numDependencies);
     if (e == CUDA_SUCCESS && flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
         e = set_add(&p->c->dropped, p->deps, p->n);
         p->n = 0;

@@ -299,10 +299,12 @@ drv_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 static CUresult
 location_known(const CUmemLocation *l, CUmemAllocationType type)
 {
-    if (!l || (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED) || l->type == CU_MEM_LOCATION_TYPE_INVALID)
+    if (!l || l->type == CU_MEM_LOCATION_TYPE_INVALID)
         return CUDA_ERROR_INVALID_VALUE;
     if (l->type < CU_MEM_LOCATION_TYPE_DEVICE || l->type > CU_MEM_LOCATION_TYPE_HOST_NUMA)
         return CUDA_ERROR_NOT_SUPPORTED;
+    if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
+        return CUDA_ERROR_INVALID_VALUE;
     bool none = l->type == CU_MEM_LOCATION_TYPE_DEVICE && (l->id < 0 || (uint32_t)l->id >= g.ndevices);
     return none ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -688,13 +690,13 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
     CUresult e = stream_get(c, hStream, &s);
     if (e != CUDA_SUCCESS)
         return e;
-    if (!dptr)
-        return CUDA_SUCCESS;
     if (stream_captures(s)) {
         struct work w;
-        return capture_work(s, work_free(&w, dptr), &w);
+        return dptr ? capture_work(s, work_free(&w, dptr), &w) : CUDA_SUCCESS;
     }
     CAPTURE_SAFE();
+    if (!dptr)
+        return CUDA_SUCCESS;
     if (graph_memory_free(dptr, &e))
         return e;
     struct range r;

@@ -457,12 +457,12 @@ drv_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, si
         return CUDA_ERROR_INVALID_VALUE;
     unsigned most = 0;
     for (size_t i = 0; i < count; i++) {
+        if (desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+            desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            return CUDA_ERROR_INVALID_VALUE;
         if (desc[i].location.type == CU_MEM_LOCATION_TYPE_HOST || desc[i].location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
             return unsupported("cuMemSetAccess", "access rights of the host");
         if (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || desc[i].location.id < 0 || (uint32_t)desc[i].location.id >= g.ndevices)
-            return CUDA_ERROR_INVALID_VALUE;
-        if (desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
-            desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
             return CUDA_ERROR_INVALID_VALUE;
         if ((unsigned)desc[i].flags > most)
             most = desc[i].flags;
