@@ -125,6 +125,7 @@ stream_values(void)
         U(o.managed), U(host), U(o.registered));
     unsigned f = (unsigned)P(flags, 0, 1, 2, 3, 4, 99);
     A(cuMemsetD8_v2(o.dev, 0, SIZE));
+    (void)cuCtxSynchronize();           /* a stream that is not blocking does not wait for it */
     memset(o.pinned, 0, SIZE);
     memset(o.registered, 0, SIZE);
     bool written = !A(cuStreamWriteValue32_v2(s, p, 7, f));
