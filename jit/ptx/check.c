@@ -493,7 +493,15 @@ check_barrier(struct check *c)
         (!in->boolop || !in->type[0] || (in->boolop == PTX_BOOL_POPC) != (in->type[0] == PTX_U32) || in->boolop == PTX_BOOL_XOR))
         return FAIL(c, 3044, "'%s.red' is .popc.u32, .and.pred or .or.pred", c->name);
     static const char *const sigs[][2] = { { "su", "su,su" }, { "d0,su,sp", "d0,su,su,sp" } };
-    return ptx_check_signature(c, in->mode == PTX_MODE_RED ? sigs[1][in->noperands - 3] : sigs[0][in->noperands - 1]);
+    const bool red = in->mode == PTX_MODE_RED;
+    if (!ptx_check_signature(c, red ? sigs[1][in->noperands - 3] : sigs[0][in->noperands - 1]))
+        return false;
+    const struct ptx_operand *barrier = &in->operand[red], *threads = in->noperands == max ? barrier + 1 : NULL;
+    if (barrier->kind == PTX_OPND_IMM && (barrier->imm < 0 || barrier->imm >= 16))
+        return FAIL(c, 3095, "'%s': the barriers are 0 to 15", c->name);
+    if (!threads || threads->kind != PTX_OPND_IMM || (threads->imm % 32 == 0 && (threads->imm || in->mode != PTX_MODE_ARRIVE)))
+        return true;
+    return FAIL(c, 3095, threads->imm ? "'%s': a number of threads is a multiple of 32" : "'%s.arrive' of no threads", c->name);
 }
 
 /* Destination in shared memory, source in global memory, a size; then optionally the number of source bytes and a cache policy. */
@@ -624,21 +632,14 @@ check_atomic(struct check *c)
     return true;
 }
 
-void
+bool
 ptx_check_version(struct check *c, const char *what, unsigned min_ptx, unsigned min_sm)
 {
-    struct parser *p = c->p;
-    unsigned have = p->m->version_major * 10 + p->m->version_minor;
-    char named[80];
-    if ((have >= min_ptx && (p->m->sm >= min_sm || !p->m->sm)) || p->warned_version[c->in->op])
-        return;
-    p->warned_version[c->in->op] = true;
-    snprintf(named, sizeof named, what, c->name);
-    if (have < min_ptx)
-        ptx_warn_at(p, c->in->line, c->in->column, 3046, "%s came with PTX %u.%u, but the module says %u.%u", named, min_ptx / 10, min_ptx % 10,
-                    p->m->version_major, p->m->version_minor);
-    else
-        ptx_warn_at(p, c->in->line, c->in->column, 3047, "%s came with sm_%u, but the target is sm_%u", named, min_sm, p->m->sm);
+    const struct ptx_module *m = c->p->m;
+    if (m->version_major && m->version_major * 10 + m->version_minor < min_ptx)
+        return FAIL(c, 3046, "%s'%s' came with PTX %u.%u, but the module says %u.%u", what, c->name, min_ptx / 10, min_ptx % 10, m->version_major,
+                    m->version_minor);
+    return m->sm >= min_sm || !m->sm || FAIL(c, 3047, "%s'%s' came with sm_%u, but the target is sm_%u", what, c->name, min_sm, m->sm);
 }
 
 bool
@@ -647,8 +648,8 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     const struct op_row *row = &ptx_op_rows[in->op];
     const unsigned version = p->m->version_major * 10u + p->m->version_minor;
     struct check c = { p, in, row, row->info.mnemonic, in->type[0], 1ull << in->type[0], version < 14 };
-    if (version < row->info.min_ptx || p->m->sm < row->info.min_sm)
-        ptx_check_version(&c, "'%s'", row->info.min_ptx, row->info.min_sm);
+    if (!ptx_check_version(&c, "", row->info.min_ptx, row->info.min_sm))
+        return false;
     if ((row->mods & M_RAW) || (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT))
         return true;
     for (unsigned i = 0; i < c.row->ntypes; i++)

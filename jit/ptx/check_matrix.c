@@ -93,7 +93,8 @@ ptx_check_matrix(struct check *c)
         const char *why = mma ? ptx_matrix_mma(in, &x) : ptx_matrix_fragment(in, &x, &frag);
         if (why)
             return FAIL(c, 3102, "'%s' has no such form: %s", c->name, why);
-        ptx_check_version(c, "this form of '%s'", 0, x.min_sm);
+        if (!ptx_check_version(c, "this form of ", 0, x.min_sm))
+            return false;
     }
     if (mma) {
         n = sparse ? 6 : 4;

@@ -24,8 +24,8 @@ bool ptx_check_source(struct check *c, unsigned i, const struct ptx_operand *o, 
 bool ptx_check_address(struct check *c, unsigned i, const struct ptx_operand *o);
 /* The operands against a signature, of ops.def or of its language. */
 bool ptx_check_signature(struct check *c, const char *sig);
-/* Warn once for each opcode if `what`, with a %s for its name, is newer than the module. */
-void ptx_check_version(struct check *c, const char *what, unsigned min_ptx, unsigned min_sm);
+/* Whether the module's .version and .target have the instruction, or `what` (a form) of it. */
+bool ptx_check_version(struct check *c, const char *what, unsigned min_ptx, unsigned min_sm);
 
 /* check_form.c: combinations of types and modifiers. */
 bool ptx_check_form(struct check *c);

@@ -102,6 +102,13 @@ intern(struct parser *p, const char *s, size_t len, size_t readable)
 }
 
 struct ident *
+ptx_find(const struct parser *p, const char *s, size_t len)
+{
+    uint64_t key = name_key(s, len, len);
+    return find(p, s, len, key, name_hash(s, len, key));
+}
+
+struct ident *
 ptx_intern(struct parser *p, const char *s, size_t len)
 {
     return intern(p, s, len, len);
@@ -295,6 +302,7 @@ range_register(struct parser *p, const char *s, const char *e)
     }
     p->tok.kind = T_REG;
     p->tok.reg = pre->bind.reg + n;
+    p->tok.range_depth = pre->bind.depth;
     return true;
 }
 

@@ -96,6 +96,7 @@ ptx_skip_braces(struct parser *p, const char *what)
 static bool
 parse_section(struct parser *p)
 {
+    p->seen_dwarf = true;
     ptx_next(p);
     while (p->tok.kind != T_EOF && !is_punct(p, '{'))
         ptx_next(p);
@@ -153,12 +154,37 @@ parse_version(struct parser *p)
         return ptx_error_at(p, at.line, at.column, 2024, "a second .version");
     if (part[0] < 1)
         return ptx_error_at(p, at.line, at.column, 3050, "PTX %u.%u does not exist", part[0], part[1]);
-    if (part[0] > 9)
+    if (part[0] * 10 + part[1] > PTX_NEWEST)
         ptx_warn_at(p, at.line, at.column, 3051, "PTX %u.%u is newer than 9.0, which this reader knows", part[0], part[1]);
     p->m->version_major = part[0];
     p->m->version_minor = part[1];
     p->seen_version = true;
     return true;
+}
+
+/* With which PTX each target came (PTX ISA 9.0, 13 and 11.1.2; LLVM's NVPTX.td knows the same): itself, with suffix a, with suffix f; 0: never. */
+static const struct {
+    uint8_t sm, plain, a, f;
+} targets[] = {
+    { 10, 10, 0, 0 }, { 11, 10, 0, 0 }, { 12, 12, 0, 0 }, { 13, 12, 0, 0 }, { 20, 20, 0, 0 }, { 21, 20, 0, 0 }, { 30, 30, 0, 0 }, { 32, 40, 0, 0 },
+    { 35, 31, 0, 0 }, { 37, 41, 0, 0 }, { 50, 40, 0, 0 }, { 52, 41, 0, 0 }, { 53, 42, 0, 0 }, { 60, 50, 0, 0 }, { 61, 50, 0, 0 }, { 62, 50, 0, 0 },
+    { 70, 60, 0, 0 }, { 72, 61, 0, 0 }, { 75, 63, 0, 0 }, { 80, 70, 0, 0 }, { 86, 71, 0, 0 }, { 87, 74, 0, 0 }, { 88, 73, 0, 0 }, { 89, 78, 0, 0 },
+    { 90, 78, 80, 0 }, { 100, 86, 86, 88 }, { 101, 86, 86, 88 }, { 103, 88, 88, 88 }, { 110, 90, 90, 90 }, { 120, 87, 87, 88 }, { 121, 88, 88, 88 },
+};
+
+/* Whether the module's version of PTX has the target; one that is newer than this table may have any. */
+static bool
+check_target(struct parser *p, const char *name, unsigned long sm, char suffix)
+{
+    unsigned have = p->m->version_major * 10 + p->m->version_minor, i = 0;
+    if (!have || have > PTX_NEWEST)
+        return true;
+    while (i < sizeof targets / sizeof *targets && targets[i].sm != sm)
+        i++;
+    unsigned since = i == sizeof targets / sizeof *targets ? 0 : suffix == 'a' ? targets[i].a : suffix == 'f' ? targets[i].f : targets[i].plain;
+    if (!since)
+        return ptx_error(p, 3052, "unknown target '%s'", name);
+    return have >= since || ptx_error(p, 3092, "target '%s' came with PTX %u.%u, but the module says %u.%u", name, since / 10, since % 10, have / 10, have % 10);
 }
 
 static bool
@@ -175,6 +201,8 @@ parse_target(struct parser *p)
             unsigned long v = strtoul(d, &end, 10);
             if (end == d || v < 10 || v > 999 || (*end && (end[1] || (*end != 'a' && *end != 'f'))))
                 return ptx_error(p, 3052, "unknown target '%s'", w);
+            if (!check_target(p, w, v, *end))
+                return false;
             p->m->sm = (unsigned)v;
             p->m->sm_suffix = *end;
             p->seen_target = true;
@@ -182,6 +210,7 @@ parse_target(struct parser *p)
             p->m->texmode_independent = true;
         } else if (!strcmp(w, "debug")) {
             p->m->debug = true;
+            p->debug_at = p->tok;
         } else if (!strcmp(w, "map_f64_to_f32")) {
             p->m->map_f64_to_f32 = true;
         } else if (strcmp(w, "texmode_unified")) {
@@ -384,6 +413,8 @@ parse_module(struct parser *p)
         ptx_error_at(p, 1, 1, 3053, "a module starts with .version");
     else if (!p->seen_target && !p->diags->errors)
         ptx_error_at(p, 1, 1, 3054, "a module needs .target");
+    if (p->m->debug && !p->seen_dwarf)      /* 11.1.2 */
+        ptx_error_at(p, p->debug_at.line, p->debug_at.column, 3093, "a module for debugging needs DWARF (.section)");
 }
 
 struct work {

@@ -283,9 +283,15 @@ ptx_add_register(struct parser *p, const char *name, uint8_t type, uint32_t *reg
     return true;
 }
 
+static bool
+twice(struct parser *p, const char *name, const struct token *at)
+{
+    return ptx_error_at(p, at->line, at->column, 3003, "'%s' is declared twice", name);
+}
+
 /* %r<count> */
 static bool
-add_range(struct parser *p, const struct ident *id, uint8_t type, uint32_t count, uint32_t *first)
+add_range(struct parser *p, const struct ident *id, uint8_t type, uint32_t count, const struct token *at, uint32_t *first)
 {
     if (!room_for_registers(p, count, first))
         return false;
@@ -302,6 +308,9 @@ add_range(struct parser *p, const struct ident *id, uint8_t type, uint32_t count
             digits[k++] = (char)('0' + v % 10);
         for (unsigned j = 0; j < k; j++)
             names[id->len + j] = digits[k - 1 - j];
+        const struct ident *single = p->numbered ? ptx_find(p, names, id->len + k) : NULL;
+        if (single && single->bind.kind == BIND_REG && single->bind.depth == p->depth)
+            return twice(p, names, at);
         p->regs.at[p->regs.n++] = (struct ptx_reg){ names, type };
     }
     return true;
@@ -310,8 +319,8 @@ add_range(struct parser *p, const struct ident *id, uint8_t type, uint32_t count
 static bool
 is_fresh(struct parser *p, const struct ident *id, const struct token *at)
 {
-    return id->bind.kind == BIND_NONE || id->bind.kind == BIND_RANGE || id->bind.depth != p->depth ||
-           ptx_error_at(p, at->line, at->column, 3003, "'%s' is declared twice", id->name);
+    bool of_range = at->kind == T_REG && at->range_depth == p->depth;
+    return (!of_range && (id->bind.kind == BIND_NONE || id->bind.kind == BIND_RANGE || id->bind.depth != p->depth)) || twice(p, id->name, at);
 }
 
 /* .reg .v4 .f32 v; declares four registers, v.x to v.w. */
@@ -366,10 +375,10 @@ ptx_parse_reg_decl(struct parser *p)
             if (d.vec > 1)
                 continue;
             if (id->bind.kind == BIND_RANGE && id->bind.depth == p->depth)
-                return ptx_error_at(p, at.line, at.column, 3003, "'%s' is declared twice", id->name);
+                return twice(p, id->name, &at);
             b.kind = BIND_RANGE;
             b.count = (uint32_t)n;
-            if (!add_range(p, id, d.type, (uint32_t)n, &b.reg))
+            if (!add_range(p, id, d.type, (uint32_t)n, &at, &b.reg))
                 return false;
         } else {
             if (d.vec > 1) {
@@ -379,6 +388,7 @@ ptx_parse_reg_decl(struct parser *p)
             }
             if (!is_fresh(p, id, &at) || !ptx_add_register(p, id->name, d.type, &b.reg))
                 return false;
+            p->numbered |= id->name[id->len - 1] >= '0' && id->name[id->len - 1] <= '9';
         }
         ptx_bind(p, id, &b);
     } while (accept(p, ','));
@@ -456,25 +466,33 @@ take_params(struct parser *p, struct ptx_symbol ***list, uint32_t *n)
     p->params.n = 0;
 }
 
+/* Parameters of all kernels take at most so many bytes (11.2.1). */
+static unsigned
+most_param_bytes(const struct ptx_module *m)
+{
+    return m->version_major * 10 + m->version_minor >= 81 && m->sm >= 70 ? 32764 : 4352;
+}
+
 static bool
 layout_kernel_params(struct parser *p, struct ptx_function *f)
 {
     uint64_t at = 0;
+    const unsigned most = most_param_bytes(p->m);
     for (uint32_t i = 0; i < f->nparams; i++) {
         struct ptx_symbol *s = f->params[i];
         uint64_t align = s->align ? s->align : 1;
         at = (at + align - 1) & ~(align - 1);
         s->offset = at;
         at += s->size;
-        if (at > 1 << 20)
-            return ptx_error_at(p, s->line, s->column, 6009, "kernel parameters of more than 1 MiB");
+        if (at > most)
+            return ptx_error_at(p, s->line, s->column, 6009, "kernel parameters of more than %u bytes", most);
     }
     f->param_size = (uint32_t)at;
     return true;
 }
 
 static bool
-parse_dim3(struct parser *p, uint32_t out[3], const char *what)
+parse_dim3(struct parser *p, uint32_t out[3], const char *what, bool positive)
 {
     for (unsigned i = 0; i < 3; i++) {
         struct token at = p->tok;
@@ -483,6 +501,8 @@ parse_dim3(struct parser *p, uint32_t out[3], const char *what)
             return false;
         if (v > UINT32_MAX)
             return ptx_error_at(p, at.line, at.column, 3021, "%s does not fit 32 bits", what);
+        if (!v && positive)
+            return ptx_error_at(p, at.line, at.column, 3094, "%s of 0", what);
         out[i] = (uint32_t)v;
         if (i == 2 || !accept(p, ','))
             break;
@@ -496,11 +516,12 @@ parse_dim3(struct parser *p, uint32_t out[3], const char *what)
 static bool
 parse_perf_directives(struct parser *p, struct ptx_function *f)
 {
-    const struct { enum directive d; const char *name; uint32_t *word, *dims; } numbers[] = {
-        { DIR_MAXNTID, ".maxntid", NULL, f->maxntid }, { DIR_REQNTID, ".reqntid", NULL, f->reqntid },
-        { DIR_REQNCTAPERCLUSTER, ".reqnctapercluster", NULL, f->cluster }, { DIR_MINNCTAPERSM, ".minnctapersm", &f->minnctapersm, NULL },
-        { DIR_MAXNREG, ".maxnreg", &f->maxnreg, NULL }, { DIR_MAXNCTAPERSM, NULL, NULL, NULL }, { DIR_MAXCLUSTERRANK, NULL, NULL, NULL },
-        { DIR_ABI_PRESERVE, NULL, NULL, NULL }, { DIR_ABI_PRESERVE_CONTROL, NULL, NULL, NULL },
+    const struct { enum directive d; const char *name; uint32_t *word, *dims; bool positive; } numbers[] = {
+        { DIR_MAXNTID, ".maxntid", NULL, f->maxntid, true }, { DIR_REQNTID, ".reqntid", NULL, f->reqntid, true },
+        { DIR_REQNCTAPERCLUSTER, ".reqnctapercluster", NULL, f->cluster, false }, { DIR_MINNCTAPERSM, ".minnctapersm", &f->minnctapersm, NULL, true },
+        { DIR_MAXNREG, ".maxnreg", &f->maxnreg, NULL, true }, { DIR_MAXNCTAPERSM, NULL, NULL, NULL, false },
+        { DIR_MAXCLUSTERRANK, NULL, NULL, NULL, false }, { DIR_ABI_PRESERVE, NULL, NULL, NULL, false },
+        { DIR_ABI_PRESERVE_CONTROL, NULL, NULL, NULL, false },
     };
     enum { NUMBERS = sizeof numbers / sizeof *numbers };
     while (p->tok.kind == T_DOT) {
@@ -518,8 +539,11 @@ parse_perf_directives(struct parser *p, struct ptx_function *f)
             i++;
         if (i < NUMBERS) {
             const char *name = numbers[i].name ? numbers[i].name : "this directive's value";
-            if (numbers[i].dims ? !parse_dim3(p, numbers[i].dims, name) : !ptx_parse_int(p, &v, name))
+            struct token first = p->tok;
+            if (numbers[i].dims ? !parse_dim3(p, numbers[i].dims, name, numbers[i].positive) : !ptx_parse_int(p, &v, name))
                 return false;
+            if (numbers[i].positive && !numbers[i].dims && !v)
+                return ptx_error_at(p, first.line, first.column, 3094, "%s of 0", name);
             if (numbers[i].word)
                 *numbers[i].word = (uint32_t)v;
         } else if (d == DIR_EXPLICITCLUSTER) {
@@ -554,7 +578,7 @@ start_function(struct parser *p, struct ptx_function *f)
     p->fn = f;
     p->insts.n = p->regs.n = p->locals.n = p->params.n = 0;
     p->loc_file = p->loc_line = p->last_label = 0;
-    p->nounroll = false;
+    p->nounroll = p->numbered = false;
 }
 
 static void

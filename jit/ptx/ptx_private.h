@@ -107,6 +107,7 @@ uint64_t ptx_mod_value(const struct ptx_inst *in, unsigned field, bool second);
 
 /* ---- limits (P6xxx) ---- */
 enum {
+    PTX_NEWEST = 90,            /* 9.0 */
     MAX_TEXT = 1 << 30, MAX_SCOPES = 256, MAX_EXPR_DEPTH = 200, MAX_REGS = 1 << 20, MAX_VEC = 128, MAX_ARGS = 4096,
     MAX_INIT = 1 << 28, MAX_MODULE_INIT = 1 << 29, MAX_DIMS = 8, MAX_MODULE_REGS = 4 << 20,
     MAX_MODULE_NAMES = 256 << 20,
@@ -162,6 +163,7 @@ struct token {
     uint16_t punct;
     uint32_t line, column;
     uint32_t reg;               /* REG */
+    uint16_t range_depth;       /* REG: of the declaration of its range */
     const char *s;
     size_t   len;
     uint64_t value;             /* INT; FLOAT: bits */
@@ -194,7 +196,8 @@ struct parser {
     struct ptx_module *m;
     struct cw_arena *arena;             /* the module's */
     struct cwj_diags *diags;
-    bool seen_version, seen_target;
+    bool seen_version, seen_target, seen_dwarf;
+    struct token debug_at;      /* of .target debug */
 
     struct ident **buckets;
     uint32_t nidents, nbuckets;
@@ -218,9 +221,9 @@ struct parser {
     uint64_t total_regs, total_init, total_names;
     uint32_t loc_file, loc_line;
     uint32_t last_label;        /* position of the last label */
+    bool numbered;              /* the function declares a register by a name that ends in a digit, which may be one of a range's */
     bool nounroll;              /* a pragma for the next instruction's block */
     uint16_t op_next_child[PTX_OP_COUNT];
-    bool warned_version[PTX_OP_COUNT];
 };
 
 /* Make room for n more elements in a VEC_OF; append one. */
@@ -239,6 +242,7 @@ void *ptx_copy(struct parser *p, const void *at, size_t n, size_t elem);
 void ptx_lex_init(struct parser *p, const char *text, size_t size);
 void ptx_next(struct parser *p);
 struct ident *ptx_intern(struct parser *p, const char *s, size_t len);
+struct ident *ptx_find(const struct parser *p, const char *s, size_t len);      /* NULL: no such word was read */
 struct ident *ptx_tok_ident(struct parser *p);     /* of an IDENT or REG token */
 const char *ptx_tok_text(const struct parser *p);  /* for messages; in the diagnostics' arena */
 

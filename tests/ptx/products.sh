@@ -99,7 +99,7 @@ function run(k,   i, d, b) {
 }
 { form[NR] = $0 }
 END {
-    print ".version 8.5\n.target sm_89\n.address_size 64\n"
+    print ".version 8.5\n.target sm_90\n.address_size 64\n"
     for (k = 0; k < kernels; k++) {
         if (k % 5 == 4) {
             run(k)

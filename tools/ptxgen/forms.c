@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char prologue[] =
-    ".version 9.0\n.target sm_90a\n.address_size 64\n"
+    ".version 9.1\n.target sm_100a\n.address_size 64\n"
     ".global .texref tx;\n.global .surfref sf;\n.global .align 128 .b8 gl[1024];\n"
     ".func fn0 { ret; }\n"
     ".func (.reg .b32 r) fn (.reg .b32 a) { mov.b32 r, a; ret; }\n";

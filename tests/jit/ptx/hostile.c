@@ -38,7 +38,7 @@ numbered(struct cw_buf *b, const char *format, unsigned n)
     }
 }
 
-#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+#define HEAD ".version 8.1\n.target sm_80\n.address_size 64\n"
 #define BODY HEAD ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<8>;\n.reg .b64 %d<8>;\n.reg .pred %p<4>;\n"
 
 static void braces(struct cw_buf *b) { cw_buf_puts(b, BODY); repeat(b, "{", MILLION); repeat(b, "}", MILLION); cw_buf_puts(b, "}\n"); }

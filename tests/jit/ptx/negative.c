@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char head[] =
-    ".version 8.0\n.target sm_80\n.address_size 64\n.entry k (.param .u64 p) {\n"
+    ".version 9.0\n.target sm_100\n.address_size 64\n.entry k (.param .u64 p) {\n"
     ".reg .pred %p<4>; .reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<8>; .reg .f64 %fd<8>;\n";
 
 static unsigned cases, failures;

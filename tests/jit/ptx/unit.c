@@ -30,7 +30,7 @@ parse(const char *text)
     return m;
 }
 
-#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 static const struct ptx_symbol *
 var(const struct ptx_module *m, const char *name)
@@ -295,6 +295,22 @@ test_diagnostics(void)
     cw_buf_finish(&b);
 }
 
+/* What is just within a limit; negative.txt has what is not. */
+static void
+test_limits(void)
+{
+    static const char *const texts[] = {
+        ".version 7.1\n.target sm_10\n.entry k { ret; }\n",             /* which an H200 loads as well */
+        ".version 8.0\n.target sm_90a\n.entry k() .reqnctapercluster 0 { ret; }\n",
+        ".version 7.1\n.target sm_60\n.entry k(.param .b8 p[4352])\n.maxntid 1025, 1, 1\n{ ret; }\n",
+        ".version 8.1\n.target sm_70\n.entry k(.param .b8 p[32764]) { ret; }\n",
+        ".version 7.1\n.target sm_60, debug\n.entry k { ret; }\n.section .debug_loc { }\n",
+        HEAD ".entry k { .reg .b32 %r<4>, %r4, %r2<9>; { .reg .b32 %r1; } bar.sync 15, 1024; bar.sync 0, 0; barrier.sync %r1, %r2; ret; }\n",
+    };
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
+        ptx_module_destroy(parse(texts[i]));
+}
+
 static void
 test_tables(void)
 {
@@ -320,6 +336,7 @@ main(void)
     test_scopes_and_calls();
     test_cfg();
     test_diagnostics();
+    test_limits();
     test_tables();
     printf("%u checks, %u failures\n", checks, failures);
     return failures != 0;
