@@ -587,8 +587,10 @@ struct ptx_list {
 };
 CUresult ptx_collect(struct device *d, const void *image, size_t size, const char *what, bool optional, struct ptx_list *list);
 CUresult ptx_list_add(struct ptx_list *l, const char *name, const char *text, size_t size);
+void     ptx_list_cut(struct ptx_list *l, size_t count);       /* to that many */
 void     ptx_list_finish(struct ptx_list *l);
-CUresult program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out);
+/* All of the list as one program; behind jit_open(). */
+cw_result program_link(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out);
 
 CUresult module_make(struct ctx *c, struct program *p, struct module **out);     /* with a reference */
 /* function.c: a launch without what the kernel launches itself; device_launch.c: of a kernel that does (cwj_kernel.launches). */

@@ -13,11 +13,70 @@
 
 /* ---- JIT options ----------------------------------------------------------------------------------------------------- */
 
+static bool
+is_target(uintptr_t t)
+{
+    static const uint32_t targets[] = {
+        CU_TARGET_COMPUTE_30, CU_TARGET_COMPUTE_32, CU_TARGET_COMPUTE_35, CU_TARGET_COMPUTE_37, CU_TARGET_COMPUTE_50, CU_TARGET_COMPUTE_52,
+        CU_TARGET_COMPUTE_53, CU_TARGET_COMPUTE_60, CU_TARGET_COMPUTE_61, CU_TARGET_COMPUTE_62, CU_TARGET_COMPUTE_70, CU_TARGET_COMPUTE_72,
+        CU_TARGET_COMPUTE_75, CU_TARGET_COMPUTE_80, CU_TARGET_COMPUTE_86, CU_TARGET_COMPUTE_87, CU_TARGET_COMPUTE_89, CU_TARGET_COMPUTE_90,
+        CU_TARGET_COMPUTE_100, CU_TARGET_COMPUTE_103, CU_TARGET_COMPUTE_110, CU_TARGET_COMPUTE_120, CU_TARGET_COMPUTE_121,
+        CU_TARGET_COMPUTE_90A, CU_TARGET_COMPUTE_100A, CU_TARGET_COMPUTE_103A, CU_TARGET_COMPUTE_110A, CU_TARGET_COMPUTE_120A,
+        CU_TARGET_COMPUTE_121A, CU_TARGET_COMPUTE_100F, CU_TARGET_COMPUTE_103F, CU_TARGET_COMPUTE_110F, CU_TARGET_COMPUTE_120F,
+        CU_TARGET_COMPUTE_121F,
+    };
+    for (unsigned i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (targets[i] == t)
+            return true;
+    return false;
+}
+
+/* What driver 580 says of one option by itself; the codes are of what an option goes on to. */
+static CUresult
+check_option(CUjit_option o, void *v)
+{
+    switch ((int)o) {
+    case CU_JIT_MAX_REGISTERS: case CU_JIT_THREADS_PER_BLOCK: case CU_JIT_REFERENCED_KERNEL_NAMES: case CU_JIT_REFERENCED_VARIABLE_NAMES:
+        return v ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_JIT_OPTIMIZATION_LEVEL:     /* levels above the highest are as that one */
+        return (int)(uintptr_t)v >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_PTX;
+    case CU_JIT_TARGET:
+        return is_target((uintptr_t)v) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+    default:
+        return (int)o >= 0 && (int)o < CU_JIT_NUM_OPTIONS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+/* A buffer and its size come together, and so do names, addresses and their number. */
+static bool
+are_complete(unsigned n, const CUjit_option *o)
+{
+    static const uint64_t groups[] = {
+        1ull << CU_JIT_INFO_LOG_BUFFER | 1ull << CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+        1ull << CU_JIT_ERROR_LOG_BUFFER | 1ull << CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        1ull << CU_JIT_GLOBAL_SYMBOL_NAMES | 1ull << CU_JIT_GLOBAL_SYMBOL_ADDRESSES | 1ull << CU_JIT_GLOBAL_SYMBOL_COUNT,
+    };
+    uint64_t given = 0;
+    for (unsigned i = 0; i < n; i++)
+        given |= 1ull << o[i];
+    for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
+        if ((given & groups[i]) && (given & groups[i]) != groups[i])
+            return false;
+    return true;
+}
+
 CUresult
 jit_options_parse(unsigned n, const CUjit_option *o, void **v, struct jit_options *out)
 {
     *out = (struct jit_options){ 0 };
     if (n && (!o || !v))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < n; i++) {
+        CUresult e = check_option(o[i], v[i]);
+        if (e != CUDA_SUCCESS)
+            return e;
+    }
+    if (!are_complete(n, o))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < n; i++) {
         size_t number = (uintptr_t)v[i];
@@ -29,14 +88,7 @@ jit_options_parse(unsigned n, const CUjit_option *o, void **v, struct jit_option
         case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: out->error_size = (unsigned)number; out->error_used = &v[i]; break;
         case CU_JIT_MAX_REGISTERS:             out->max_registers = (unsigned)number; break;
         case CU_JIT_LOG_VERBOSE:               out->verbose = number != 0; break;
-        case CU_JIT_OPTIMIZATION_LEVEL:
-            if ((unsigned)number > 4)
-                return CUDA_ERROR_INVALID_VALUE;
-            break;
-        default:
-            /* The others tune NVIDIA's code generator and have no counterpart. */
-            if ((int)o[i] < 0 || (int)o[i] >= CU_JIT_NUM_OPTIONS)
-                return CUDA_ERROR_INVALID_VALUE;
+        default: break;         /* the others tune NVIDIA's code generator and have no counterpart */
         }
     }
     if (out->info && out->info_size)
@@ -103,12 +155,19 @@ list_add(struct ptx_list *l, const char *name, const char *text, size_t size)
 }
 
 void
+ptx_list_cut(struct ptx_list *l, size_t count)
+{
+    while (l->count > count) {
+        l->count--;
+        free((char *)l->in[l->count].name);
+        free((char *)l->in[l->count].text);
+    }
+}
+
+void
 ptx_list_finish(struct ptx_list *l)
 {
-    for (size_t i = 0; i < l->count; i++) {
-        free((char *)l->in[i].name);
-        free((char *)l->in[i].text);
-    }
+    ptx_list_cut(l, 0);
     free(l->in);
     *l = (struct ptx_list){ 0 };
 }
@@ -134,11 +193,8 @@ found(void *user, const struct cwj_image_entry *e)
     bool same = s->any && e->group == s->group;
     if (same && !cw_ptx_better(fits, e->sm, s->best_fits, s->best))
         return 0;
-    if (same) {                         /* replace */
-        s->list->count--;
-        free((char *)s->list->in[s->list->count].name);
-        free((char *)s->list->in[s->list->count].text);
-    }
+    if (same)                           /* replace */
+        ptx_list_cut(s->list, s->list->count - 1);
     s->error = list_add(s->list, e->name && *e->name ? e->name : s->what, e->data, e->size);
     s->any = true;
     s->group = e->group;
@@ -242,16 +298,13 @@ is_unfit(const struct cwj_api *api, const struct cwj_program *p, char **why)
     return false;
 }
 
-CUresult
-program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out)
+cw_result
+program_link(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out)
 {
-    CUresult opened = jit_open();
-    if (opened != CUDA_SUCCESS)
-        return opened;
     const struct cwj_api *api = jit_api();
     struct program *p = calloc(1, sizeof *p);
     if (!p)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return CW_ERR_NOMEM;
     atomic_init(&p->refs, 1);
     struct cwj_diags diags;
     api->diags_init(&diags);
@@ -278,7 +331,7 @@ program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_opt
     }
     free(text);
     api->diags_finish(&diags);
-    return result_of_cw(r);
+    return r;
 }
 
 static int
@@ -298,7 +351,7 @@ program_load(struct device *d, const void *image, size_t size, const char *what,
     if (e == CUDA_SUCCESS)
         e = relocatable_select(&list, &device_runtime);
     if (e == CUDA_SUCCESS)
-        e = program_from_list(&list, device_runtime, o, out);
+        e = result_of_cw(program_link(&list, device_runtime, o, out));
     if (e == CUDA_SUCCESS && !(*out)->max_registers && cwj_linked_image_is(image, known) &&
         cwj_linked_image_read(image, known, note_max_registers, &(*out)->max_registers) != CW_OK)
         (*out)->max_registers = 0;

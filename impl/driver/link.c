@@ -38,6 +38,8 @@ drv_cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optio
         return CUDA_ERROR_INVALID_VALUE;
     struct jit_options o;
     CUresult e = jit_options_parse(numOptions, options, optionValues, &o);
+    if (e == CUDA_SUCCESS)
+        e = jit_open();
     if (e != CUDA_SUCCESS)
         return e;
     struct link *l = calloc(1, sizeof *l);
@@ -63,15 +65,27 @@ drv_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionVa
     return drv_cuLinkCreate_v2(numOptions, options, optionValues, stateOut);
 }
 
-/* PTX begins with a comment or a directive. */
-static bool
-ptx_begins(const char *p, size_t size)
+/* What each input was told when it was added; what is found when they come together is no fault of PTX (so driver 580). */
+static CUresult
+result_of_linking(cw_result r)
 {
-    while (size && (*p == ' ' || (*p >= '\t' && *p <= '\r'))) {
-        p++;
-        size--;
+    return r == CW_ERR_DUPLICATE || r == CW_ERR_UNRESOLVED ? CUDA_ERROR_UNKNOWN : result_of_cw(r);
+}
+
+/* Whether each of the list's inputs from `first` on is accepted by itself; else they go. */
+static CUresult
+check_inputs(struct link *l, size_t first)
+{
+    cw_result r = CW_OK;
+    for (size_t i = first; r == CW_OK && i < l->list.count; i++) {
+        struct program *p;
+        r = program_link(&(struct ptx_list){ .in = &l->list.in[i], .count = 1 }, true, &l->o, &p);
+        if (r == CW_OK)
+            program_unref(p);
     }
-    return size && (*p == '.' || (*p == '/' && size > 1 && (p[1] == '/' || p[1] == '*')));
+    if (r != CW_OK)
+        ptx_list_cut(&l->list, first);
+    return result_of_cw(r);
 }
 
 static CUresult
@@ -83,7 +97,7 @@ add(CUlinkState state, CUjitInputType type, const void *data, size_t size, const
         return CUDA_ERROR_INVALID_HANDLE;
     if (!data || !size)
         return CUDA_ERROR_INVALID_VALUE;
-    bool is_text = ptx_begins(data, size);
+    bool is_text = cwj_is_ptx(data, size);
     if (type == CU_JIT_INPUT_PTX ? !is_text : is_text && type == CU_JIT_INPUT_CUBIN)
         return CUDA_ERROR_INVALID_IMAGE;
     if (is_text && (type == CU_JIT_INPUT_OBJECT || type == CU_JIT_INPUT_LIBRARY))
@@ -92,6 +106,7 @@ add(CUlinkState state, CUjitInputType type, const void *data, size_t size, const
         name = "input";
     CUresult e = CUDA_SUCCESS;
     pthread_mutex_lock(&l->lock);
+    size_t before = l->list.count;
     if (l->complete) {
         e = CUDA_ERROR_INVALID_VALUE;
     } else switch ((int)type) {
@@ -110,6 +125,8 @@ add(CUlinkState state, CUjitInputType type, const void *data, size_t size, const
     default:
         e = CUDA_ERROR_INVALID_VALUE;
     }
+    if (e == CUDA_SUCCESS)
+        e = check_inputs(l, before);
     pthread_mutex_unlock(&l->lock);
     return e;
 }
@@ -164,6 +181,7 @@ drv_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!cubinOut)
         return CUDA_ERROR_INVALID_VALUE;
+    static const char nothing[] = ".version 6.0\n.target sm_30\n.address_size 64\n";
     CUresult e = CUDA_SUCCESS;
     bool device_runtime = false;
     pthread_mutex_lock(&l->lock);
@@ -171,11 +189,13 @@ drv_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
         e = archive_link(&l->archive, &l->list);
     if (e == CUDA_SUCCESS && !l->complete)
         e = relocatable_select(&l->list, &device_runtime);
-    if (e == CUDA_SUCCESS && (l->complete || !l->list.count)) {
-        e = l->complete ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
-    } else if (e == CUDA_SUCCESS) {
+    if (e == CUDA_SUCCESS && l->complete)
+        e = CUDA_ERROR_INVALID_HANDLE;
+    if (e == CUDA_SUCCESS && !l->list.count)        /* of nothing, a module without anything */
+        e = ptx_list_add(&l->list, "empty", nothing, sizeof nothing);
+    if (e == CUDA_SUCCESS) {
         struct program *p;              /* only to report errors here, where the caller looks for them */
-        e = program_from_list(&l->list, device_runtime, &l->o, &p);
+        e = result_of_linking(program_link(&l->list, device_runtime, &l->o, &p));
         if (e == CUDA_SUCCESS)
             program_unref(p);
     }

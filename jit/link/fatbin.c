@@ -17,29 +17,6 @@ is_digit(int c)
     return c >= '0' && c <= '9';
 }
 
-/* Position of the first byte of PTX behind a byte order mark, white space and comments; `size` if there is none. */
-static size_t
-skip_blank(const char *p, size_t size)
-{
-    size_t i = size >= 3 && !memcmp(p, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    while (i < size && p[i]) {
-        if (p[i] == ' ' || (p[i] >= '\t' && p[i] <= '\r')) {
-            i++;
-        } else if (p[i] == '/' && i + 1 < size && p[i + 1] == '/') {
-            while (i < size && p[i] && p[i] != '\n')
-                i++;
-        } else if (p[i] == '/' && i + 1 < size && p[i + 1] == '*') {
-            i += 2;
-            while (i < size && p[i] && !(p[i] == '*' && i + 1 < size && p[i + 1] == '/'))
-                i++;
-            i = i + 2 <= size && p[i] ? i + 2 : size;
-        } else {
-            return i;
-        }
-    }
-    return size;
-}
-
 /* The architecture that the text's .target names, or zeros. */
 static void
 read_target(const char *p, size_t size, unsigned *sm, char *suffix)
@@ -48,7 +25,7 @@ read_target(const char *p, size_t size, unsigned *sm, char *suffix)
     *suffix = 0;
     size_t limit = size < 65536 ? size : 65536;
     for (size_t i = 0; i + 7 < limit && p[i]; i++) {
-        i += skip_blank(p + i, limit - i);
+        i += cwj_skip_blank(p + i, limit - i);
         if (i + 7 >= limit || memcmp(p + i, ".target", 7))
             continue;
         for (i += 7; i + 3 < limit && p[i] && p[i] != '\n' && memcmp(p + i, "sm_", 3); i++)
@@ -297,7 +274,7 @@ scan(struct cwj_scan *s, const uint8_t *p, size_t size)
     if (magic == 0x464C457Fu)
         return cwj_scan_elf(s, p, unknown ? UINT64_MAX : size);
     size_t n = unknown ? strlen((const char *)p) : strnlen((const char *)p, size);
-    if (skip_blank((const char *)p, n) < n && p[skip_blank((const char *)p, n)] == '.') {
+    if (cwj_is_ptx((const char *)p, n)) {
         report_ptx(s, (const char *)p, n, 0, NULL, "none");
         s->group++;
         return CW_OK;

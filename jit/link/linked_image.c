@@ -6,6 +6,36 @@
 
 enum { HEADER = 24, RECORD = 16 };
 
+size_t
+cwj_skip_blank(const char *p, size_t size)
+{
+    size_t i = size >= 3 && !memcmp(p, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    while (i < size && p[i]) {
+        if (p[i] == ' ' || (p[i] >= '\t' && p[i] <= '\r')) {
+            i++;
+        } else if (p[i] == '/' && i + 1 < size && p[i + 1] == '/') {
+            while (i < size && p[i] && p[i] != '\n')
+                i++;
+        } else if (p[i] == '/' && i + 1 < size && p[i + 1] == '*') {
+            i += 2;
+            while (i < size && p[i] && !(p[i] == '*' && i + 1 < size && p[i + 1] == '/'))
+                i++;
+            i = i + 2 <= size && p[i] ? i + 2 : size;
+        } else {
+            return i;
+        }
+    }
+    return size;
+}
+
+bool
+cwj_is_ptx(const char *text, size_t size)
+{
+    static const char first[] = ".version";
+    size_t i = cwj_skip_blank(text, size);
+    return size - i >= sizeof first - 1 && !strncmp(text + i, first, sizeof first - 1);
+}
+
 static void
 append_int(struct cw_buf *b, uint64_t v, unsigned bytes)
 {

@@ -30,6 +30,11 @@ struct cwj_linked_module {
     uint32_t max_registers;     /* CU_JIT_MAX_REGISTERS of the link, or 0 */
 };
 
+/* Where the text's first word is, behind a byte order mark, white space and comments; `size`: nowhere. */
+size_t cwj_skip_blank(const char *text, size_t size);
+/* Whether a text is PTX: a module begins with .version (PTX ISA 11.1.1). Reads to the first NUL at most. */
+bool cwj_is_ptx(const char *text, size_t size);
+
 /* Append the image to `out`. CW_ERR_LIMIT: too many modules; CW_ERR_NOMEM. */
 cw_result cwj_linked_image_write(const struct cwj_linked_module *modules, size_t count, struct cw_buf *out) CW_MUST_CHECK;
 
