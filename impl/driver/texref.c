@@ -181,6 +181,8 @@ texrefs_update(struct module *m, struct stream *s)
 
 /* ---- setting and getting ---------------------------------------------------------------------------------------------- */
 
+/* Formats, address modes and filters are kept as they are set, and checked when a launch makes the texture (texture_make); so driver 580. */
+
 /* Begin and end of a function that reads or changes the reference h: locked in between. */
 #define TEXREF(t, h)                                                                                                   \
     CURRENT(c);                                                                                                        \
@@ -225,12 +227,12 @@ drv_cuTexRefDestroy(CUtexref hTexRef)
 CUresult
 drv_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags)
 {
-    if (Flags & ~(unsigned)CU_TRSA_OVERRIDE_FORMAT)
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
     struct array *a AUTO_PUT = handle_get(hArray, KIND_ARRAY);
     if (!a)
         DONE(t, false, CUDA_ERROR_INVALID_HANDLE);
+    if (Flags & ~(unsigned)CU_TRSA_OVERRIDE_FORMAT)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     t->bound = true;
     t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = hArray };
     t->format = a->desc.Format;
@@ -241,12 +243,12 @@ drv_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags)
 CUresult
 drv_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray, unsigned int Flags)
 {
-    if (Flags & ~(unsigned)CU_TRSA_OVERRIDE_FORMAT)
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
     struct mipmap *m AUTO_PUT = handle_get(hMipmappedArray, KIND_MIPMAP);
     if (!m)
         DONE(t, false, CUDA_ERROR_INVALID_HANDLE);
+    if (Flags & ~(unsigned)CU_TRSA_OVERRIDE_FORMAT)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     t->bound = true;
     t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, .res.mipmap.hMipmappedArray = hMipmappedArray };
     DONE(t, true, CUDA_SUCCESS);
@@ -294,11 +296,9 @@ drv_cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
 CUresult
 drv_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents)
 {
-    enum cwb_format f;
-    uint32_t bytes;
-    if (format_of(fmt, &f, &bytes) || (NumPackedComponents != 1 && NumPackedComponents != 2 && NumPackedComponents != 4))
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
+    if (NumPackedComponents < 0 || NumPackedComponents == 3 || NumPackedComponents > 4)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     t->format = fmt;
     t->channels = NumPackedComponents;
     if (t->res.resType == CU_RESOURCE_TYPE_LINEAR) {
@@ -311,9 +311,9 @@ drv_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedCompone
 CUresult
 drv_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am)
 {
-    if (dim < 0 || dim > 2 || (unsigned)am > CU_TR_ADDRESS_MODE_BORDER)
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
+    if (dim < 0 || dim > 2)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     t->tex.addressMode[dim] = am;
     DONE(t, true, CUDA_SUCCESS);
 }
@@ -321,8 +321,6 @@ drv_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am)
 CUresult
 drv_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm)
 {
-    if ((unsigned)fm > CU_TR_FILTER_MODE_LINEAR)
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
     t->tex.filterMode = fm;
     DONE(t, true, CUDA_SUCCESS);
@@ -331,9 +329,9 @@ drv_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm)
 CUresult
 drv_cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm)
 {
-    if ((unsigned)fm > CU_TR_FILTER_MODE_LINEAR)
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
+    if ((unsigned)fm > CU_TR_FILTER_MODE_LINEAR)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     t->tex.mipmapFilterMode = fm;
     DONE(t, true, CUDA_SUCCESS);
 }
@@ -366,9 +364,9 @@ drv_cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso)
 CUresult
 drv_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor)
 {
-    if (!pBorderColor)
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
+    if (!pBorderColor)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     memcpy(t->tex.borderColor, pBorderColor, sizeof t->tex.borderColor);
     DONE(t, true, CUDA_SUCCESS);
 }
@@ -376,9 +374,9 @@ drv_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor)
 CUresult
 drv_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags)
 {
-    if (Flags & ~TEXREF_FLAGS)
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
+    if (Flags & ~TEXREF_FLAGS)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     t->tex.flags = Flags;
     DONE(t, true, CUDA_SUCCESS);
 }
@@ -477,9 +475,9 @@ drv_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef)
 CUresult
 drv_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef)
 {
-    if (!pBorderColor)
-        return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
+    if (!pBorderColor)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     memcpy(pBorderColor, t->tex.borderColor, sizeof t->tex.borderColor);
     DONE(t, false, CUDA_SUCCESS);
 }

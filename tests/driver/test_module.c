@@ -195,6 +195,20 @@ links(void)
     OK(cuModuleLoadData(&m, image));
     OK(cuLinkDestroy(s));
     EXPECT_RESULT(cuLinkDestroy(s), CUDA_ERROR_INVALID_HANDLE);
+    /* What is wrong with an input is said when it is added, and it does not belong to the link then. */
+    CUmodule none;
+    unsigned count = 9;
+    static char wrong[] = ".version 7.1\n.target sm_60\n.address_size 64\n.entry x() { frobnicate.u32 a, b; }\n";
+    v[1] = (void *)sizeof error;
+    OK(cuLinkCreate_v2(2, o, v, &s));
+    EXPECT_RESULT(cuLinkAddData_v2(s, CU_JIT_INPUT_PTX, wrong, sizeof wrong, "wrong.ptx", 0, NULL, NULL), CUDA_ERROR_INVALID_PTX);
+    EXPECT(strstr(error, "frobnicate"));
+    OK(cuLinkComplete(s, &image, &size));
+    OK(cuModuleLoadData(&none, image));
+    OK(cuModuleGetFunctionCount(&count, none));
+    EXPECT(count == 0);
+    OK(cuModuleUnload(none));
+    OK(cuLinkDestroy(s));
     OK(cuModuleGetFunction(&f, m, "go"));
     CUdeviceptr p;
     unsigned value = 21;
@@ -421,6 +435,10 @@ references(void)
         for (int i = 0; executes && i < N; i++)
             EXPECT(data[i] == (float)(i * 3 + round));
     }
+    OK(cuTexRefSetFilterMode(t, (CUfilter_mode)99));    /* kept, but no texture can be made of it */
+    EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, N, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
+    OK(cuTexRefSetFilterMode(t, CU_TR_FILTER_MODE_POINT));
+    OK(cuLaunchKernel(f, 1, 1, 1, N, 1, 1, 0, NULL, params, NULL));
     OK(cuModuleUnload(m));
     EXPECT_RESULT(cuTexRefSetFlags(t, 0), CUDA_ERROR_INVALID_HANDLE);
     OK(cuMemFree_v2(out));
