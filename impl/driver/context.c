@@ -171,7 +171,7 @@ ctx_create(CUdevice device, unsigned flags, unsigned version, bool primary, stru
     c->dev = d;
     c->b = d->b;
     c->version = version;
-    c->flags = flags;
+    c->flags = flags & CU_CTX_USER_COREDUMP_ENABLE ? (flags & ~(unsigned)CU_CTX_USER_COREDUMP_ENABLE) | CU_CTX_COREDUMP_ENABLE : flags;  /* driver 580 */
     c->primary = primary;
     c->id = atomic_fetch_add(&next_id, 1);
     c->attached = 1;
@@ -575,6 +575,9 @@ drv_cuCtxGetFlags(unsigned int *flags)
     return e;
 }
 
+/* cuCtxSetFlags takes these and leaves them as they were (driver 580). */
+#define FLAGS_OF_CREATION (unsigned)(CU_CTX_MAP_HOST | CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE)
+
 CUresult
 drv_cuCtxSetFlags(unsigned int flags)
 {
@@ -582,7 +585,7 @@ drv_cuCtxSetFlags(unsigned int flags)
     if (!ctx_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&c->lock);
-    c->flags = flags;
+    c->flags = (flags & ~FLAGS_OF_CREATION) | (c->flags & FLAGS_OF_CREATION);
     pthread_mutex_unlock(&c->lock);
     return CUDA_SUCCESS;
 }

@@ -215,7 +215,7 @@ drv_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
     CUresult e = device_get(dev, &d);
     if (e != CUDA_SUCCESS)
         return e;
-    if (!ctx_flags_valid(flags))
+    if (!ctx_flags_valid(flags) || (flags & CU_CTX_MAP_HOST))
         return CUDA_ERROR_INVALID_VALUE;
     struct primary *p = d->primary;
     pthread_mutex_lock(&p->lock);

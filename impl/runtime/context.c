@@ -242,6 +242,15 @@ rt_cudaGetDevice(int *device)
     return e;
 }
 
+/* cudaDeviceMapHost is always so, and no flag of a primary context. */
+static cudaError_t
+set_flags(int device, unsigned flags)
+{
+    if (flags & ~(unsigned)cudaDeviceMask)
+        return cudaErrorInvalidValue;
+    return rt_result(CU(cuDevicePrimaryCtxSetFlags_v2)(device, flags & ~(unsigned)cudaDeviceMapHost));
+}
+
 cudaError_t
 rt_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
 {
@@ -252,7 +261,7 @@ rt_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
     if (e == cudaSuccess && flags & ~(unsigned)cudaInitDeviceFlagsAreValid)
         e = cudaErrorInvalidValue;
     if (e == cudaSuccess && flags & cudaInitDeviceFlagsAreValid)
-        e = rt_result(CU(cuDevicePrimaryCtxSetFlags_v2)(device, deviceFlags));
+        e = set_flags(device, deviceFlags);
     return e == cudaSuccess ? activate(device, &c, &made) : e;
 }
 
@@ -280,10 +289,7 @@ rt_cudaSetDeviceFlags(unsigned int flags)
     int device = 0;
     cudaError_t e = rt_cudaGetDevice(&device);
 
-    /* cudaDeviceMapHost is accepted and always so. */
-    if (e == cudaSuccess && flags & ~(unsigned)cudaDeviceMask)
-        e = cudaErrorInvalidValue;
-    return e == cudaSuccess ? rt_result(CU(cuDevicePrimaryCtxSetFlags_v2)(device, flags)) : e;
+    return e == cudaSuccess ? set_flags(device, flags) : e;
 }
 
 cudaError_t

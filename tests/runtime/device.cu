@@ -81,7 +81,7 @@ choosing(void)
     OK(cudaSetDevice(0));
     REFUSED(cudaSetDevice(-1), cudaErrorInvalidDevice);
     REFUSED(cudaSetDevice(1000), cudaErrorInvalidDevice);
-    OK(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
+    OK(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync | cudaDeviceMapHost));
     OK(cudaGetDeviceFlags(&flags));
     EXPECT_EQ(flags, cudaDeviceScheduleBlockingSync | cudaDeviceMapHost);
     REFUSED(cudaSetDeviceFlags(0x10000), cudaErrorInvalidValue);
