@@ -153,9 +153,9 @@ CUresult
 drv_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 {
     GIVEN(hfunc);
-    FUNC(f, hfunc);
     if (!hmod)
         return CUDA_ERROR_INVALID_VALUE;
+    FUNC(f, hfunc);
     *hmod = HANDLE(CUmodule, f->module);
     return CUDA_SUCCESS;
 }
@@ -688,7 +688,7 @@ static CUresult
 config_launch(const CUlaunchConfig *config, struct cwb_launch *l)
 {
     if (!config || (config->numAttrs && !config->attrs) || !config->gridDimX || !config->gridDimY || !config->gridDimZ || !config->blockDimX || !config->blockDimY ||
-        !config->blockDimZ || config->blockDimX > 0x7fffffff)
+        !config->blockDimZ)
         return CUDA_ERROR_INVALID_VALUE;
     *l = (struct cwb_launch){ .grid = { config->gridDimX, config->gridDimY, config->gridDimZ }, .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
                               .dynamic_shared = config->sharedMemBytes };
@@ -718,7 +718,7 @@ cluster_possible(const struct func *f, const struct cwb_launch *l, uint32_t size
         if (l->grid[i] % size[i] || (l->flags & CWB_LAUNCH_CLUSTER && !l->cluster[i]))
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
-    return blocks > largest_cluster(f) ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+    return blocks > largest_cluster(f) ? CUDA_ERROR_INVALID_CLUSTER_SIZE : l->block[0] > 0x7fffffff ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 CUresult

@@ -265,7 +265,7 @@ drv_cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned in
 {
     USABLE(c);
     CAPTURE_SAFE();
-    if (!pdptr || Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
+    if (!pdptr || !(Flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))        /* other bits have no meaning */
         return CUDA_ERROR_INVALID_VALUE;
     return ipc_memory_open(c, &handle, 0, 0, pdptr);
 }
@@ -481,11 +481,11 @@ drv_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event)
 {
     USABLE(c);
     (void)c;
+    if (!pHandle || !event)
+        return CUDA_ERROR_INVALID_VALUE;
     struct event *ev AUTO_PUT = handle_get(event, KIND_EVENT);
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!pHandle)
-        return CUDA_ERROR_INVALID_VALUE;
     if (!ev->ipc || !ev->ipc->handle.magic)
         return CUDA_ERROR_INVALID_HANDLE;       /* not made for it, or opened from another process */
     memcpy(pHandle, &ev->ipc->handle, sizeof *pHandle);
@@ -499,8 +499,10 @@ drv_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
     struct handle h;
     struct stat st;
     memcpy(&h, &handle, sizeof h);
-    if (!phEvent || h.magic != MAGIC_EVENT || h.zero)
+    if (!phEvent)
         return CUDA_ERROR_INVALID_VALUE;
+    if (h.magic != MAGIC_EVENT || h.zero)
+        return CUDA_ERROR_MAP_FAILED;           /* it names nothing */
     if (h.pid == (uint32_t)getpid())
         return CUDA_ERROR_INVALID_CONTEXT;
     int fd = ipc_open_fd(h.pid, h.fd, h.inode);

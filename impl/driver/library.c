@@ -420,9 +420,9 @@ drv_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 CUresult
 drv_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
 {
-    KERNEL(k, kernel);
     if (!pLib)
         return CUDA_ERROR_INVALID_VALUE;
+    KERNEL(k, kernel);
     *pLib = HANDLE(CUlibrary, k->library);
     return CUDA_SUCCESS;
 }

@@ -404,6 +404,9 @@ drv_cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemL
         return CUDA_ERROR_INVALID_VALUE;
     if (located && location_device(location, &device) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
+    bool numa = location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA || location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+    if (numa && (advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY))
+        return CUDA_ERROR_INVALID_VALUE;        /* the host as a whole accesses memory, or a device */
     return advise(devPtr, count, advice, device);
 }
 

@@ -428,9 +428,9 @@ drv_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 CUresult
 drv_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 {
-    MODULE(m, mod);
     if (!count)
         return CUDA_ERROR_INVALID_VALUE;
+    MODULE(m, mod);
     *count = jit_api()->kernel_count(m->program->p);
     return CUDA_SUCCESS;
 }
