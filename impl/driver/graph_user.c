@@ -18,6 +18,21 @@ user_finish(struct obj *o)
     free(o);
 }
 
+static void
+leave(const bool *within)
+{
+    drv_in_host_function = *within;
+}
+
+/* The destructor may throw, to a caller of the call that we are in. */
+static void
+destroy(const struct user_object *o)
+{
+    bool within __attribute__((cleanup(leave))) = drv_in_host_function;
+    drv_in_host_function = true;        /* it may make the same calls, says an H200 */
+    o->destroy(o->data);
+}
+
 /* Drop n counts; false when there are not so many. */
 static bool
 release(struct user_object *o, uint64_t n)
@@ -26,12 +41,8 @@ release(struct user_object *o, uint64_t n)
     bool ok = n <= o->count;
     bool last = ok && (o->count -= n) == 0;
     pthread_mutex_unlock(&graph_lock);
-    if (last && handle_kill(&o->obj)) {
-        bool within = drv_in_host_function;
-        drv_in_host_function = true;    /* it may make the same calls, says an H200 */
-        o->destroy(o->data);
-        drv_in_host_function = within;
-    }
+    if (last && handle_kill(&o->obj))
+        destroy(o);
     return ok;
 }
 

@@ -673,24 +673,34 @@ struct host_call {
     CUhostFn fn;
     CUstream stream;
     void *user;
+    bool returned;
 };
 
 _Thread_local bool drv_in_host_function;
 
 static void
+host_call_end(struct host_call *const *p)
+{
+    struct host_call *h = *p;
+    drv_in_host_function = false;
+    pthread_mutex_unlock(&h->turn->lock);
+    host_turn_unref(h->turn);
+    if (!h->returned)                   /* an exception never comes here: nobody catches it, and the C++ library ends the process */
+        cw_error("a host function or callback has ended its thread, which is the stream's: nothing more of the stream runs");
+    free(h);
+}
+
+static void
 run_host_call(void *p, cwb_result status)
 {
-    struct host_call *h = p;
+    struct host_call *h __attribute__((cleanup(host_call_end))) = p;
     pthread_mutex_lock(&h->turn->lock);
     drv_in_host_function = true;
     if (h->callback)
         h->callback(h->stream, result_of(status), h->user);
     else if (status == CWB_OK)
         h->fn(h->user);                 /* not called after an error, as documented */
-    drv_in_host_function = false;
-    pthread_mutex_unlock(&h->turn->lock);
-    host_turn_unref(h->turn);
-    free(h);
+    h->returned = true;
 }
 
 static CUresult

@@ -98,9 +98,9 @@ emit_per_thread_body(const struct model *m, struct cw_buf *out, const struct fun
                       p->base, p->name, p->name, p->name, p->stream_member, p->name, p->name, p->name, p->stream_member,
                       p->name, p->name);
     }
-    cw_buf_printf(out, "    drv_ptds++;\n    int cancel_ = enter();\n    CUresult result_ = drv_%s(", f->plain->name);
+    cw_buf_printf(out, "    int cancel_ __attribute__((cleanup(leave_per_thread))) = enter_per_thread();\n    return drv_%s(", f->plain->name);
     emit_args(out, f);
-    cw_buf_puts(out, ");\n    leave(cancel_);\n    drv_ptds--;\n    return result_;\n");
+    cw_buf_puts(out, ");\n");
 }
 
 void
@@ -110,7 +110,8 @@ emit_exports(const struct model *m, struct cw_buf *out)
     cw_buf_puts(out, "#include \"cudaway/drv_prototypes.h\"\n\n#include \"impl/base/log.h\"\n\n#include <pthread.h>\n#include <stdatomic.h>\n"
                      "#include <stdbool.h>\n\n"
                      "_Thread_local int drv_ptds;\n\n"
-                     "/* A call is no cancellation point: a thread that ended in one would leave locks behind. */\n"
+                     "/* A call is no cancellation point: a thread that ended in one would leave locks behind. A call may be left by an exception of a function of the\n"
+                     " * program (a user object's destructor): hence cleanups. */\n"
                      "static inline int\n"
                      "enter(void)\n"
                      "{\n"
@@ -119,9 +120,21 @@ emit_exports(const struct model *m, struct cw_buf *out)
                      "    return before;\n"
                      "}\n\n"
                      "static inline void\n"
-                     "leave(int before)\n"
+                     "leave(const int *before)\n"
                      "{\n"
-                     "    pthread_setcancelstate(before, NULL);\n"
+                     "    pthread_setcancelstate(*before, NULL);\n"
+                     "}\n\n"
+                     "static inline int\n"
+                     "enter_per_thread(void)\n"
+                     "{\n"
+                     "    drv_ptds++;\n"
+                     "    return enter();\n"
+                     "}\n\n"
+                     "static inline void\n"
+                     "leave_per_thread(const int *before)\n"
+                     "{\n"
+                     "    leave(before);\n"
+                     "    drv_ptds--;\n"
                      "}\n\n"
                      "/* Says once for each function that a program wanted it. */\n"
                      "static CUresult __attribute__((cold, noinline))\n"
@@ -148,9 +161,9 @@ emit_exports(const struct model *m, struct cw_buf *out)
             emit_args(out, f);
             cw_buf_puts(out, ");\n");
         } else {
-            cw_buf_printf(out, "    int cancel_ = enter();\n    CUresult result_ = drv_%s(", f->name);
+            cw_buf_printf(out, "    int cancel_ __attribute__((cleanup(leave))) = enter();\n    return drv_%s(", f->name);
             emit_args(out, f);
-            cw_buf_puts(out, ");\n    leave(cancel_);\n    return result_;\n");
+            cw_buf_puts(out, ");\n");
         }
         cw_buf_printf(out, "}\n__attribute__((visibility(\"default\"), alias(\"export_%s\"))) CUresult CUDAAPI\n%s(",
                       f->name, f->name);
