@@ -10,6 +10,7 @@
 #include "impl/base/env.h"
 #include "impl/base/hash.h"
 #include "impl/base/log.h"
+#include "impl/base/memory_limit.h"
 #include "impl/va.h"
 
 #include <errno.h>
@@ -46,8 +47,7 @@ host_open(const char *option, uint32_t *count)
     owner = getpid();
     cwh_device.o0 = option && !strcmp(option, "O0");
     cwh_device.checked = option && !strcmp(option, "checked");
-    uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
-    cwh_device.memory_limit = cw_env_u64(CW_ENV_HOST_MEMORY, half, 1 << 20, CW_VA_SIZE / 2);
+    cwh_device.memory_limit = cw_env_u64(CW_ENV_HOST_MEMORY, cw_memory_limit() / 2, 1 << 20, CW_VA_SIZE / 2);
     *count = cwh_device.count = (uint32_t)cw_env_u64(CW_ENV_HOST_DEVICES, 1, 1, 8);
     return CWB_OK;
 }

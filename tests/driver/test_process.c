@@ -575,6 +575,26 @@ addresses(void)
 #endif
 }
 
+/* A device has no more memory than the process, and gives no more than it has. */
+static void
+data(void)
+{
+    enum { LIMIT = 1 << 30, SIZE = 16 << 20 };
+    const struct rlimit l = { LIMIT, LIMIT };
+    CUdeviceptr p;
+    size_t before, most, got = 0;
+    CUresult e;
+    EXPECT(!setrlimit(RLIMIT_DATA, &l));
+    CUcontext c = make_context();
+    OK(cuMemGetInfo_v2(&before, &most));
+    EXPECT(before <= most && most <= LIMIT);
+    while ((e = cuMemAlloc_v2(&p, SIZE)) == CUDA_SUCCESS && got <= LIMIT)
+        got += SIZE;
+    EXPECT_RESULT(e, CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT(got <= before && got > before / 2);
+    OK(cuCtxDestroy_v2(c));
+    must_work();
+}
 
 /* ---- constants ---- */
 
@@ -622,7 +642,7 @@ static const struct test tests[] = {
 #if defined __x86_64__
     { "float_flushing", float_flushing },
 #endif
-    { "killing", killing }, { "addresses", addresses }, { "rounding", rounding }, { 0 },
+    { "killing", killing }, { "addresses", addresses }, { "data", data }, { "rounding", rounding }, { 0 },
 };
 
 int

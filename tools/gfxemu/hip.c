@@ -8,6 +8,7 @@
 #include "impl/base/fault.h"
 #include "impl/base/file.h"
 #include "impl/base/log.h"
+#include "impl/base/memory_limit.h"
 #include "impl/hip/hip.h"
 #include "tools/gfxemu/gfx.h"
 #include "tools/gfxemu/queue.h"
@@ -192,7 +193,7 @@ hipDeviceEnablePeerAccess(int peer, unsigned int flags)
 static size_t
 memory_size(void)
 {
-    return (size_t)sysconf(_SC_PHYS_PAGES) / 2 * (size_t)sysconf(_SC_PAGE_SIZE);
+    return cw_memory_limit() / 2;
 }
 
 hipError_t
@@ -291,23 +292,42 @@ hipMemGetInfo(size_t *free_bytes, size_t *total_bytes)
     return hipSuccess;
 }
 
+static void
+give(size_t bytes)
+{
+    atomic_fetch_sub(&allocated, bytes);
+}
+
+static bool
+take(size_t bytes)
+{
+    size_t used = atomic_load(&allocated);
+    do {
+        if (bytes > memory_size() || used > memory_size() - bytes)
+            return false;
+    } while (!atomic_compare_exchange_weak(&allocated, &used, used + bytes));
+    return true;
+}
+
 static hipError_t
 get_memory(void **ptr, size_t size)
 {
     size_t room = (size + 4095) & ~(size_t)4095;
     if (!size || room < size)
         return done(hipErrorInvalidValue);
-    if (room > memory_size())
+    if (!take(room))
         return done(hipErrorOutOfMemory);
     void *p = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
+    if (p == MAP_FAILED) {
+        give(room);
         return done(hipErrorOutOfMemory);
+    }
     /* The range has the requested size: the rest of the last page is out of bounds. */
     if (!gfx_range_add((uintptr_t)p, size)) {
         munmap(p, room);
+        give(room);
         return done(hipErrorOutOfMemory);
     }
-    atomic_fetch_add(&allocated, room);
     *ptr = p;
     return hipSuccess;
 }
@@ -324,7 +344,7 @@ drop_memory(void *ptr)
     size_t room = (size + 4095) & ~(size_t)4095;
     gfx_range_remove(start);
     munmap(ptr, room);
-    atomic_fetch_sub(&allocated, room);
+    give(room);
     return hipSuccess;
 }
 
