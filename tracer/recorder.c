@@ -68,7 +68,7 @@ tell_rank(void)
 {
     static const char *const variables[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID" };
     for (unsigned i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
+        const char *value = secure_getenv(variables[i]);
         char *end;
         unsigned long rank = value ? strtoul(value, &end, 10) : 0;
         if (value && *value >= '0' && *value <= '9' && !*end) {

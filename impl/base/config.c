@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,11 +195,10 @@ load(void)
     char self[PATH_MAX];
     bool all = true;
     int saved = errno;
-    bool secure = getauxval(AT_SECURE);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     const char *slash = strrchr(self, '/'), *program = slash ? slash + 1 : program_invocation_short_name;
-    const char *given = secure ? NULL : getenv("CUDAWAY_CONFIG"), *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const char *given = secure_getenv("CUDAWAY_CONFIG"), *xdg = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
     if (given && *given) {
         if (strcmp(given, "none")) {
             snprintf(config.path[USER], PATH_MAX, "%s", given);
@@ -210,7 +208,7 @@ load(void)
         snprintf(config.path[SYSTEM], PATH_MAX, "%s", CW_CONFIG_SYSTEM);
         all = read_file(SYSTEM, program, false);
         bool own = xdg && *xdg == '/';
-        if (!secure && (own || (home && *home == '/')) &&
+        if ((own || (home && *home == '/')) &&
             snprintf(config.path[USER], PATH_MAX, "%s%s/cudaway/cudaway.conf", own ? xdg : home, own ? "" : "/.config") < PATH_MAX)
             all &= read_file(USER, program, false);
     }

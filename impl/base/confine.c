@@ -122,8 +122,8 @@ allow_ourselves(struct rules *r)
     free(dir);
     allow_folder_of(r, cw_env_get(CW_ENV_CUDA_LIBRARY), READ);
     allow_folder_of(r, cw_env_get(CW_ENV_HIP_LIBRARY), READ);
-    allow_list(r, getenv("LD_LIBRARY_PATH"), READ);
-    allow_list(r, getenv("LD_PRELOAD"), READ);
+    allow_list(r, secure_getenv("LD_LIBRARY_PATH"), READ);
+    allow_list(r, secure_getenv("LD_PRELOAD"), READ);
     allow(r, cw_config_user_file(), FS_READ_FILE);
 }
 

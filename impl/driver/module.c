@@ -2,6 +2,7 @@
  * Modules: an instance of a program's variables in a context, and the functions that were asked for. The backend's kernels
  * live as long as the module; a function object holds a reference to its module, and a module without references is retired until the
  * context's queued work is done, so a launch, under way or queued, outlives an unload that another thread does. */
+#define _GNU_SOURCE
 #include "impl/driver/driver.h"
 #include "impl/base/file.h"
 #include "jit/ptx/ir.h"
@@ -397,7 +398,7 @@ drv_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
     READY();
     if (!mode)
         return CUDA_ERROR_INVALID_VALUE;
-    const char *s = getenv("CUDA_MODULE_LOADING");
+    const char *s = secure_getenv("CUDA_MODULE_LOADING");
     *mode = s && !strcmp(s, "EAGER") ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
     return CUDA_SUCCESS;
 }

@@ -9,6 +9,7 @@
  *
  * Constructors of libraries register under the dynamic loader's lock. So no lock of this file is held while the driver may load a library:
  * when it loads a binary, for which it may need its compiler. */
+#define _GNU_SOURCE
 #include "impl/runtime/runtime.h"
 
 #include <pthread.h>
@@ -308,7 +309,7 @@ load(struct binary *b, CUlibrary *out)
 static bool
 eager(void)
 {
-    const char *s = getenv("CUDA_MODULE_LOADING");
+    const char *s = secure_getenv("CUDA_MODULE_LOADING");
     return s && !strcmp(s, "EAGER");
 }
 

@@ -60,7 +60,7 @@ open_cache(void)
     cache.limit = cw_env_u64(CW_ENV_CACHE_SIZE, 1ull << 30, 0, UINT64_MAX);
     if (!cache.limit)
         return;
-    const char *dir = cw_env_get(CW_ENV_CACHE_DIR), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *dir = cw_env_get(CW_ENV_CACHE_DIR), *xdg = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
     int n;
     if (dir && *dir)
         n = snprintf(cache.dir, sizeof cache.dir, "%s/kernels-%u", dir, (unsigned)geteuid());

@@ -92,25 +92,24 @@ link_files(void *user)
     return CW_OK;
 }
 
-/* Create a private folder: in TMPDIR if set; else in memory, where files are cheap, unless they are large or space is short; else in /tmp. */
+/* Create a private folder: in TMPDIR if set; else in memory, where files are cheap, unless they are large or space is short; else in /tmp. A TMPDIR that nothing
+ * can be written to is passed over, as temporary files of other libraries do. */
 static cw_result
 make_folder(char *dir, size_t size, struct cw_buf *const *objects, size_t n, struct cwj_diags *diags)
 {
-    const char *tmp = getenv("TMPDIR");
+    const char *set = secure_getenv("TMPDIR"), *tmp = set && *set ? set : NULL;
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
         bytes += objects[i]->size;
     struct statvfs fs;
-    if ((!tmp || !*tmp) && bytes < MAX_IN_MEMORY && !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_bsize > 4 * MAX_IN_MEMORY) {
-        if (cw_temp_make("/dev/shm", "link", dir, size))
-            return CW_OK;
-    }
-    if (!tmp || !*tmp)
-        tmp = "/tmp";
-    if (cw_temp_make(tmp, "link", dir, size))
+    if (tmp && cw_temp_make(tmp, "link", dir, size))
+        return CW_OK;
+    if (bytes < MAX_IN_MEMORY && !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_bsize > 4 * MAX_IN_MEMORY && cw_temp_make("/dev/shm", "link", dir, size))
+        return CW_OK;
+    if (cw_temp_make("/tmp", "link", dir, size))
         return CW_OK;
     cw_result r = io_error();
-    cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot make a temporary folder in %s: %s", tmp, strerror(errno));
+    cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot make a temporary folder in %s%s/dev/shm or /tmp: %s", tmp ? tmp : "", tmp ? ", " : "", strerror(errno));
     return r;
 }
 

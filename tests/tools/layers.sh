@@ -129,4 +129,8 @@ judge <<<"$includes" || bad=1
 # One file of jit/emit chooses a target; the others ask it for capabilities and hooks.
 named=$(git grep -nE 'CWJ_TARGET_|emit_target_(host|amdgcn|nvptx)\b' -- jit/emit ':!jit/emit/target' ':!jit/emit/session.c')
 [ -z "$named" ] || { echo "which target it is, outside of jit/emit/target:"; echo "$named"; bad=1; }
+
+# A program with rights that its user lacks believes no variable of the environment (docs/ld-preload.md): what is loaded into programs asks secure_getenv.
+plain=$(git grep -nE '(^|[^_a-z])getenv\(' -- impl jit tracer/'*.c' ':!tracer/cli' ':!jit/environment.c')
+[ -z "$plain" ] || { echo "getenv, not secure_getenv:"; echo "$plain"; bad=1; }
 exit $bad

@@ -74,7 +74,7 @@ static void *
 open_elsewhere(void)
 {
     static const char toolkit[] = "/usr/local/cuda/lib64";
-    const char *path = getenv("LD_LIBRARY_PATH");
+    const char *path = secure_getenv("LD_LIBRARY_PATH");
     char *all = NULL, *rest, *folder, file[PATH_MAX];
     void *l = NULL;
     if (asprintf(&all, "%s:%s", path ? path : "", toolkit) < 0)

@@ -251,7 +251,7 @@ cw_signatures_match(const struct cw_signatures *s, const uint8_t *code, size_t s
 char *
 cw_signatures_folder(void)
 {
-    const char *set = cw_env_get(CW_ENV_SIGNATURES), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const char *set = cw_env_get(CW_ENV_SIGNATURES), *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
     char *path = NULL;
     if (set && *set)
         return strdup(set);
