@@ -20,9 +20,11 @@
 
 #include "impl/base/env.h"
 #include "impl/base/hash.h"
+#include "impl/base/log.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,10 +270,42 @@ verify(struct cwj_pipeline *p, const char *after)
     return r;
 }
 
+/* NULL: the target has none of this name. */
+static const struct row *
+row_named(enum cwj_target target, const char *name, size_t len)
+{
+    const struct row *w = rows_of(target);
+    while (w->name && (strlen(w->name) != len || memcmp(w->name, name, len)))
+        w++;
+    return w->name ? w : NULL;
+}
+
+static bool
+is_a_pass(enum cwj_target target, const char *name, size_t len)
+{
+    return row_named(target, name, len) || (target == CWJ_TARGET_AMDGCN && cwj_machine_pass_is_optional(name, len));
+}
+
+/* A program that compiles for several targets has one variable for all. Its own diagnostics nobody sees if it compiles. */
+static void
+check_variable(void)
+{
+    const char *list = cw_env_get(CW_ENV_SKIP_PASSES);
+    for (size_t len; list && *list; list += len + (list[len] == ',')) {
+        len = strcspn(list, ",");
+        if (!is_a_pass(CWJ_TARGET_HOST, list, len) && !is_a_pass(CWJ_TARGET_NVPTX, list, len) && !is_a_pass(CWJ_TARGET_AMDGCN, list, len))
+            cw_warn("%s: there is no pass '%.*s'; cudaway-cc --print-pipeline lists them", cw_env_name(CW_ENV_SKIP_PASSES), (int)len, list);
+    }
+}
+
 const char *
 cwj_skipped_passes(const struct cwj_pass_options *o)
 {
-    return o && o->skip ? o->skip : cw_env_get(CW_ENV_SKIP_PASSES);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (o && o->skip)
+        return o->skip;
+    pthread_once(&once, check_variable);
+    return cw_env_get(CW_ENV_SKIP_PASSES);
 }
 
 void
@@ -289,14 +323,12 @@ check_names(struct cwj_pipeline *p)
     const char *list = cwj_skipped_passes(p->passes);
     for (size_t len; list && *list; list += len + (list[len] == ',')) {
         len = strcspn(list, ",");
-        const struct row *w = rows_of(p->target);
-        while (w->name && (strlen(w->name) != len || memcmp(w->name, list, len)))
-            w++;
-        if (w->name && w->required) {
+        const struct row *w = row_named(p->target, list, len);
+        if (w && w->required) {
             cwj_diag_add(p->diags, PTX_ERROR, 5908, 0, 0, "the pass %s cannot be skipped: the code would be wrong without it", w->name);
             return CW_ERR_INVALID;
         }
-        if (!w->name && !(p->target == CWJ_TARGET_AMDGCN && cwj_machine_pass_is_optional(list, len)))   /* may be another target's */
+        if (!is_a_pass(p->target, list, len))       /* may be another target's */
             cwj_diag_add(p->diags, PTX_WARNING, 5908, 0, 0, "there is no pass '%.*s' to skip for this target", (int)len, list);
     }
     return CW_OK;

@@ -25,6 +25,12 @@ out=$("$sources/tools/bisect-pass" --device gfxemu:gfx1100 "$sources/tests/ptx/i
 skip=$("$BUILD_DIR/bin/cudaway-cc" --target gfx1100 --print-pipeline | awk '$1 == "*" && $3 == "optional" { print $2 } $1 != "*" && $2 == "optional" { print $1 }' | paste -sd,)
 CUDAWAY_SKIP_PASSES=$skip CUDAWAY_CACHE_SIZE=0 "$BUILD_DIR/bin/cudaway-ptxtest" --on gfxemu:gfx1100 "$sources/tests/ptx/isa/flow" >/dev/null ||
     { echo "FAILED: code without the optional passes is wrong"; failures=$((failures + 1)); }
+# A name that no target has is warned about by name, whatever compiles; one of another target is not.
+for device in host gfxemu:gfx1100; do
+    said=$(CUDAWAY_SKIP_PASSES=nonsense,pack-f32 CUDAWAY_CACHE_SIZE=0 "$BUILD_DIR/bin/cudaway-ptxtest" --on "$device" "$sources/tests/ptx/isa/flow/short.ptx" 2>&1 >/dev/null)
+    [ "$(grep -c "CUDAWAY_SKIP_PASSES: there is no pass 'nonsense'" <<<"$said")" = 1 ] && ! grep -q "no pass 'pack-f32'" <<<"$said" ||
+        { echo "FAILED: of passes to skip, $device says '$said'"; failures=$((failures + 1)); }
+done
 # One that code needs is not skipped.
 if CUDAWAY_SKIP_PASSES='' "$BUILD_DIR/bin/cudaway-cc" --target gfx1100 --skip cut-casts "$sources/tests/ptx/isa/flow/irreducible.ptx" -o /dev/null 2>"$BUILD_DIR/bisect.err" ||
     ! grep -q P5908 "$BUILD_DIR/bisect.err"; then
