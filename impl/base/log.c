@@ -3,6 +3,7 @@
 #include "impl/base/log.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
+#include "impl/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,6 +126,19 @@ cw_log_set_sink(cw_log_sink *sink)
     atomic_store(&current_sink, sink);
 }
 
+/* In place; its length. Diagnostics have several lines; names of files and functions are the program's, and may have anything. */
+static int
+one_line(char *text)
+{
+    size_t n = strlen(text);
+    while (n && text[n - 1] == '\n')
+        text[--n] = 0;
+    for (char *c = text; (c = strchr(c, '\n')) != NULL;)
+        *c = ' ';
+    (void)cw_text_make_safe(text, "\t");
+    return (int)strlen(text);
+}
+
 void
 cw_log(enum cw_log_level level, const char *fmt, ...)
 {
@@ -141,10 +155,10 @@ cw_log(enum cw_log_level level, const char *fmt, ...)
         va_end(ap);
         if (m > 0)
             n += m < (int)sizeof line - n - 1 ? m : (int)sizeof line - n - 2;
-        if (sink) {
-            line[n] = 0;
+        line[n] = 0;
+        n = head + one_line(line + head);
+        if (sink)
             sink(level, line + head, (size_t)(n - head));
-        }
         line[n++] = '\n';
         int fd = print ? place() : -1;
         if (fd >= 0)

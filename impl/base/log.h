@@ -3,6 +3,7 @@
  * write(2) from a fixed stack buffer; errno is kept; no allocation; safe from any thread. Standard error is descriptor 2 as it was when the library was
  * loaded, and what the program makes it after that, if it is a device or can only be written to; where it was closed, nothing is. A log file whose
  * descriptor the program has closed is not written to any more; standard error is.
+ * A message's ends of lines become spaces, other control characters and what is no UTF-8 '?': a name in it makes up no line, and a terminal acts on none.
  * Level: CUDAWAY_LOG=off|error|warn|info|debug|trace (default warn); CUDAWAY_LOG=help prints the variable table. */
 #ifndef CW_LOG_H
 #define CW_LOG_H
