@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -246,6 +247,80 @@ end_it(const char *replay, int sig)
     EXPECT(sig == SIGKILL || files() == 1);
 }
 
+/* The newest process of the system. */
+static pid_t
+last_pid(void)
+{
+    FILE *f = fopen("/proc/loadavg", "re");
+    int pid = 0;
+    if (f && fscanf(f, "%*s %*s %*s %*s %d", &pid) != 1)
+        pid = 0;
+    if (f)
+        fclose(f);
+    return pid;
+}
+
+/* The stopped thread goes on with this code, on a page of its stack. */
+static bool
+run_code(pid_t thread, const uint8_t *code, size_t size)
+{
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, thread, NULL, &r))
+        return false;
+    const uint64_t place = (r.rsp - 16384) & ~4095ull;
+    if (inject_call(thread, SYS_mprotect, 0, NULL, (long)place, 4096, PROT_READ | PROT_WRITE | PROT_EXEC))
+        return false;
+    for (size_t i = 0; i < size; i += 8) {
+        long word = 0;
+        memcpy(&word, code + i, size - i < 8 ? size - i : 8);
+        if (ptrace(PTRACE_POKEDATA, thread, place + i, word))
+            return false;
+    }
+    r.rip = place;
+    r.orig_rax = ~0ull;
+    return !ptrace(PTRACE_SETREGS, thread, NULL, &r) && !ptrace(PTRACE_DETACH, thread, NULL, NULL);
+}
+
+/* A process that starts one in its place each millisecond, and ends: they end with the replay, whose folder goes. */
+static void
+run_away(const char *replay)
+{
+#if defined __x86_64__
+    static const uint8_t code[] = {
+        0x31, 0xff, 0x31, 0xf6, 0xba, 1, 0, 0, 0, 0xb8, SYS_poll, 0, 0, 0, 0x0f, 0x05,     /* again: poll(NULL, 0, 1) */
+        0xb8, SYS_fork, 0, 0, 0, 0x0f, 0x05, 0x85, 0xc0, 0x74, 0xe5,                       /* if (!fork()) goto again; */
+        0x31, 0xff, 0xb8, SYS_exit, 0, 0, 0, 0x0f, 0x05,                                   /* exit(0) */
+    };
+    char text[4096];
+    int out, status = 0;
+    pid_t child;
+    write_dump(forever);
+    replaying = start(replay, false, &out);
+    while (!(child = inject_find("cudaway-replay", runs_it)))
+        usleep(20000);
+    const pid_t group = getpgid(child);
+    EXPECT(group > 0 && group != getpgrp());
+    if (stopped > 0)
+        EXPECT(run_code(stopped, code, sizeof code));
+    usleep(300000);
+    unsigned born = 0;
+    for (const pid_t began = last_pid(); born < 100 && !usleep(10000); born++)
+        if (last_pid() > began + 10)
+            break;
+    EXPECT(stopped < 0 || born < 100);      /* they run away */
+    kill(replaying, SIGTERM);
+    while (read(out, text, sizeof text) > 0)
+        ;
+    close(out);
+    waitpid(replaying, &status, 0);
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    EXPECT(files() == 1);
+    EXPECT(group <= 0 || group == getpgrp() || (kill(-group, SIGKILL) && errno == ESRCH));
+#else
+    (void)replay;
+#endif
+}
+
 static void
 remove_folders(void)
 {
@@ -281,6 +356,7 @@ main(int argc, char **argv)
     print(argv[1], false);
     take_over(argv[1]);
     EXPECT(files() == 1 && access(outside, F_OK));
+    run_away(argv[1]);
     end_it(argv[1], SIGTERM);
     end_it(argv[1], SIGHUP);
     end_it(argv[1], SIGINT);
