@@ -42,8 +42,7 @@ hint_set(struct hints *h, CUlaunchAttributeID id, const CUlaunchAttributeValue *
         ok = new.sync >= CU_SYNC_POLICY_AUTO && new.sync <= CU_SYNC_POLICY_BLOCKING_SYNC;
         break;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        new.clusters = v->clusterSchedulingPolicyPreference;
-        ok = (unsigned)new.clusters <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+        new.clusters = v->clusterSchedulingPolicyPreference;    /* any: so driver 580 */
         break;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         new.priority = v->priority;

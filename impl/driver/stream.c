@@ -162,7 +162,7 @@ stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool le
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
     s->flags = flags;
-    s->hints = (struct hints){ .priority = priority_possible(priority), .sync = CU_SYNC_POLICY_AUTO };
+    s->hints = (struct hints){ .priority = priority_possible(priority), .sync = CU_SYNC_POLICY_AUTO, .domains.remote = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE };
     s->id = atomic_fetch_add(&next_id, 1);
     s->green = green;
     s->is_legacy = legacy;

@@ -294,6 +294,8 @@ hints(CUstream from, CUstream to, int highest)
            v.accessPolicyWindow.hitProp == CU_ACCESS_PROPERTY_PERSISTING && v.accessPolicyWindow.missProp == CU_ACCESS_PROPERTY_STREAMING);
     OK(cuStreamGetAttribute(to, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
     EXPECT(v.memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+    OK(cuStreamGetAttribute(to, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
+    EXPECT(v.memSyncDomainMap.default_ == 0 && v.memSyncDomainMap.remote == 1);         /* an H200's */
     OK(cuStreamGetAttribute(to, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
     EXPECT(v.syncPolicy == CU_SYNC_POLICY_AUTO);
 }
