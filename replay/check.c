@@ -112,9 +112,7 @@ uses_other_memory(const struct cwi_program *p)
 {
     for (uint32_t i = 0; i < p->ninsts; i++) {
         const struct ptx_inst *in = p->insts[i].in;
-        if (in->op == PTX_OP_CALL && in->noperands > 1 && in->operand[1].kind == PTX_OPND_SYM && !strcmp(in->operand[1].sym->name, "malloc"))
-            return true;
-        if (in->op == PTX_OP_CVTA && in->space == PTX_SPACE_PARAM)
+        if (cwi_allocates(in) || (in->op == PTX_OP_CVTA && in->space == PTX_SPACE_PARAM))
             return true;
         for (unsigned k = 0; k < in->noperands; k++)
             if (in->operand[k].kind == PTX_OPND_SREG && (in->operand[k].index == PTX_SREG_ENVREG1 || in->operand[k].index == PTX_SREG_ENVREG2))

@@ -286,6 +286,17 @@ explain_say_element(const struct explain *x, const struct set *s)
     }
 }
 
+/* The kernel, or a function that it might call. */
+static bool
+allocates(const struct explain *x)
+{
+    const struct cwi_program *p = &x->base.program;
+    for (uint32_t i = 0; i < p->ninsts; i++)
+        if (cwi_allocates(p->insts[i].in) && (!p->insts[i].fn->is_entry || !strcmp(p->insts[i].fn->sym->name, x->base.dump.kernel)))
+            return true;
+    return false;
+}
+
 static int
 fault(struct explain *x, const struct set *best, uint64_t plain)
 {
@@ -293,6 +304,8 @@ fault(struct explain *x, const struct set *best, uint64_t plain)
     explain_say_element(x, best);
     if (best->count < plain)
         printf("  the nearest variant, with other products and sums fused or other rules for floats, leaves %" PRIu64 " of %" PRIu64 " differences\n", best->count, plain);
+    if (allocates(x))
+        puts("  the kernel calls malloc: the addresses that it gives, how much fits into the heap, and what lies there, which no dump holds, may differ without a fault");
     puts("  --locate --against DEVICE finds the first instruction whose result differs between two devices");
     return CWD_FAULT;
 }

@@ -205,6 +205,12 @@ cwi_close(struct cwi_program *p)
 
 /* ---- results ----------------------------------------------------------------------------------------------------------------- */
 
+bool
+cwi_allocates(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_CALL && in->noperands > 1 && in->operand[1].kind == PTX_OPND_SYM && !strcmp(in->operand[1].sym->name, "malloc");
+}
+
 const struct ptx_operand *
 cwi_result(const struct ptx_inst *in)
 {

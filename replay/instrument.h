@@ -154,6 +154,9 @@ const char *cwi_bound_refuses(struct cwi_program *p, const char *kernel, uint32_
 /* Whether CWI_BOUND needs to know how many additions there are to an element. */
 bool cwi_bound_counts(const struct cwi_program *p);
 
+/* Whether the instruction allocates on the device's heap, which no dump holds. */
+bool cwi_allocates(const struct ptx_inst *in);
+
 /* The operand that is the instruction's result; NULL when it has none, or cwi_hidden. */
 const struct ptx_operand *cwi_result(const struct ptx_inst *in);
 /* Register `part` of the result (elements of vectors and pairs in their order, registers of 128 bits twice); UINT32_MAX: there is none. */

@@ -59,7 +59,11 @@ for k in "${kernels[@]}"; do
     uninitialised_shared | uninitialised_local)
         explain 1 "$k" "uninitialised"; says "$k" "uninitialised read: " "module.ptx:$(line "$k" " %f3, [%r")" ;;
     uninitialised_*)    explain 1 "$k" "uninitialised" ;;
-    fault_*)            explain 3 "$k" "translation fault" ;;
+    fault_*)
+        explain 3 "$k" "translation fault"
+        [ "$k" != fault_heap ] || says "$k" "the kernel calls malloc"
+        [ "$k" = fault_heap ] || ! grep -q malloc "$dir/out" || fail "$k: it does not call malloc"
+        ;;
     esac
     [ -z "${SHOW:-}" ] || { echo "== $k"; cat "$dir/out"; }
 done
