@@ -173,6 +173,7 @@ static const struct row host_rows[] = {
     { "relax-nan", .needs = SSA | NAN32, .floats = CWJ_NATIVE_NAN, .exact = pass_relax_nan },
     { "optimise", .needs = SSA, .ends = NAN32, .choose = by_level },
     { "x86-ternlog", .workaround = true, .required = true, .plain = cwj_x86_workaround_ternlog },
+    { "tabulate-constants", .always = true, .plain = pass_tabulate_constants },
     { 0 }
 };
 

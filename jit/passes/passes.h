@@ -31,6 +31,9 @@ void pass_amd_convert(LLVMModuleRef m);
 /* Put the blocks of each function into the order for which LLVM's AMDGPU target generates the least code (block_order.c). */
 void pass_order_blocks(LLVMModuleRef m);
 
+/* Vector constants of functions that have thousands become loads (tabulate_constants.c); just before code generation for a CPU. */
+void pass_tabulate_constants(LLVMModuleRef m);
+
 /* Make the functions of precompiled code internal (close_precompiled.c). */
 void pass_close_precompiled(LLVMModuleRef m);
 
