@@ -206,7 +206,7 @@ struct shared_area {        /* one a side, shared with the child */
     int32_t job_status[MAX_KERNELS];
     char message[8192];
     uint8_t out[MAX_KERNELS][OUT_BYTES + ATOM_BYTES];
-    uint8_t trace[TRACE_BYTES];
+    _Alignas(uint64_t) uint8_t trace[TRACE_BYTES];    /* words */
     double load_s, run_s;
     char text[1 << 20];
 };
