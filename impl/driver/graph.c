@@ -137,8 +137,10 @@ graph_finish(struct obj *o)
         condition_put(g->conditions);
         g->conditions = next;
     }
-    users_release(g->users, g->nusers);
+    struct user_ref *users = g->users;
+    const uint32_t nusers = g->nusers;
     free(g);
+    users_release(users, nusers);       /* may throw */
 }
 
 static const struct obj_class graph_class = { .kind = KIND_GRAPH, .finish = graph_finish };

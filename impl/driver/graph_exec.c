@@ -30,8 +30,10 @@ body_finish(struct body *b)
     }
     free(b->e);
     free(b->order);
-    users_release(b->users, b->nusers);
+    struct user_ref *users = b->users;
+    const uint32_t nusers = b->nusers;
     free(b);
+    users_release(users, nusers);       /* may throw */
 }
 
 struct launch_end *

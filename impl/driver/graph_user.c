@@ -46,14 +46,21 @@ release(struct user_object *o, uint64_t n)
     return ok;
 }
 
+static void
+free_users(struct user_ref *const *users)
+{
+    free(*users);
+}
+
+/* Behind a destructor that throws the others are not called. */
 void
 users_release(struct user_ref *users, uint32_t n)
 {
+    struct user_ref *list __attribute__((cleanup(free_users))) = users;
     for (uint32_t i = 0; i < n; i++) {
-        (void)release(users[i].o, users[i].count);
-        handle_put(&users[i].o->obj);
+        struct user_object *o AUTO_PUT = list[i].o;
+        (void)release(o, list[i].count);
     }
-    free(users);
 }
 
 CUresult

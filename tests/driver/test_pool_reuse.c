@@ -294,7 +294,7 @@ internal(void)
     OK(cuStreamDestroy_v2(u));
     pthread_create(&opens, NULL, open_gate_soon, NULL);
     c = alloc(p, 30 * SIZE, s);
-    EXPECT(c == a);
+    EXPECT(reserved(p) == CHUNK);       /* at any address: the chunk has been given back to the device in between */
     OK(cuStreamQuery(s));
     pthread_join(opens, NULL);
     OK(cuStreamSynchronize(s));
