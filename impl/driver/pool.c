@@ -27,24 +27,38 @@ free_is_reached(const struct queued_free *f)
     return r != CWB_NOT_READY && r != CWB_NOT_PERMITTED;        /* after a fault nothing comes any more */
 }
 
-/* The frees that their streams have reached, and all of c's, which has ended (or NULL), leave the list: their blocks may be used by everyone, or where the
- * program has to wait for that, may once it has. p->lock held; whoever lets it go calls frees_finish(*gone). */
+struct behind {
+    uint64_t stream[8];                 /* that have not got to an earlier free, so to none behind it */
+    unsigned n;
+};
+
+/* Whether f stays in the list: its stream has not reached it. Frees of c, which has ended (or NULL), go. */
+static bool
+free_stays(const struct queued_free *f, const struct ctx *c, struct behind *b)
+{
+    if (!f->recorded)
+        return true;
+    if (f->ctx == c)
+        return false;
+    for (unsigned i = 0; i < b->n; i++)
+        if (b->stream[i] == f->stream)
+            return true;
+    if (free_is_reached(f))
+        return false;
+    if (b->n < COUNT(b->stream))
+        b->stream[b->n++] = f->stream;
+    return true;
+}
+
+/* The frees that do not stay leave the list. Everyone may use their blocks: at once, or where the program has to wait for that, when it has. p->lock held;
+ * whoever lets it go calls frees_finish(*gone). */
 static void
 frees_take(struct pool *p, const struct ctx *c, struct queued_free **gone)
 {
-    uint64_t behind[8];                 /* streams that have not got to an earlier free, so to none behind it */
-    unsigned n = 0;
+    struct behind behind = { .n = 0 };
     struct queued_free **l = &p->queued;
     for (struct queued_free *f; (f = *l);) {
-        bool waits = !f->recorded;
-        for (unsigned i = 0; i < n && !waits; i++)
-            waits = behind[i] == f->stream;
-        if (!waits && f->ctx != c && !free_is_reached(f)) {
-            waits = true;
-            if (n < sizeof behind / sizeof *behind)
-                behind[n++] = f->stream;
-        }
-        if (waits && (f->ctx != c || !f->recorded)) {
+        if (free_stays(f, c, &behind)) {
             l = &f->next;
             continue;
         }

@@ -29,15 +29,15 @@ struct block {
     _Atomic uint32_t refs;              /* its chunk, and frees that are queued */
 };
 
-/* A free in the order of a stream. Nobody is told when the stream gets there: a host function would do that, of which some devices run one at a time, and the
- * program's may wait for what comes behind this one. Who needs to know asks the event. */
+/* A free in the order of a stream. Whoever needs to know whether the stream has got there asks the event. A host function could tell of it, but some devices run
+ * one at a time, and the program's may wait for what comes behind this free. */
 struct queued_free {
     struct queued_free *next;           /* pool.lock, and so on: in the pool's list, the oldest first */
     struct block *b;                    /* owned reference */
     struct ctx *ctx;                    /* the stream's; owned reference */
     uint64_t stream;                    /* its id */
     struct cwb_event *event;
-    bool recorded;                      /* until then it is whose who submits it */
+    bool recorded;                      /* until then it belongs to whoever submits it */
 };
 
 struct chunk {

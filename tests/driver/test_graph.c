@@ -993,19 +993,14 @@ main(void)
     OK(cuMemAlloc_v2(&z, BYTES));
     if (failures)
         return 1;
-    static const struct { const char *name; void (*run)(void); } tests[] = {
+    static const struct graph_case tests[] = {
         { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
         { "unloaded", unloaded }, { "topology", topology }, { "users", users }, { "many_users", many_users },
         { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "hints", hints },
         { "recorded_again", recorded_again }, { "captured_elsewhere", captured_elsewhere }, { "freed", freed }, { "arrays", arrays }, { "large", large },
     };
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-        int before = failures;
-        tests[i].run();
-        if (failures != before)
-            fprintf(stderr, "in %s\n", tests[i].name);
-    }
+    run_cases(tests, sizeof tests / sizeof *tests);
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;
 }

@@ -252,15 +252,10 @@ main(void)
     OK(cuMemAlloc_v2(&x, 512));
     if (failures)
         return 1;
-    static const struct { const char *name; void (*run)(void); } tests[] = {
+    static const struct graph_case tests[] = {
         { "lock_order", lock_order }, { "condition_waits", condition_waits }, { "frees", frees }, { "changes", changes },
     };
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-        int before = failures;
-        tests[i].run();
-        if (failures != before)
-            fprintf(stderr, "in %s\n", tests[i].name);
-    }
+    run_cases(tests, sizeof tests / sizeof *tests);
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;
 }
