@@ -382,7 +382,7 @@ runs_here(const struct options *o)
     return !o->locate && !o->reduce && !o->checks && !o->step && !o->explain && !o->info;
 }
 
-/* Do processes that it has started? */
+/* Do processes that the runner starts? */
 static bool
 runs_elsewhere(const struct options *o)
 {
