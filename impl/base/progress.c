@@ -48,7 +48,8 @@ cw_progress_step(struct cw_progress *p, uint64_t done, uint64_t differ)
     p->differ = differ;
     if (!p->begin) {
         p->begin = t;
-        p->off = p->off || !isatty(STDERR_FILENO);
+        p->to = p->to ? p->to : stderr;
+        p->off = p->off || !isatty(fileno(p->to));
     }
     if (p->off || t - p->begin < 2 * SECOND || t - p->last < SECOND / 5)
         return;
@@ -60,14 +61,14 @@ cw_progress_step(struct cw_progress *p, uint64_t done, uint64_t differ)
         snprintf(differing, sizeof differing, ", %" PRIu64 " differ", differ);
     most_left(p, done, t - p->begin, left, sizeof left);
     /* The cursor goes back, so that what others print comes over it. */
-    fprintf(stderr, "\r%" PRIu64 "%s %s%s%s\033[K\r", done, of, p->what, differing, left);
+    fprintf(p->to, "\r%" PRIu64 "%s %s%s%s\033[K\r", done, of, p->what, differing, left);
 }
 
 void
 cw_progress_clear(struct cw_progress *p)
 {
     if (p->shown)
-        fputs("\r\033[K", stderr);
+        fputs("\r\033[K", p->to);
     p->shown = false;
     p->last = 0;
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How far something is that takes long. "12 of 40 launches, 3 differ, 0:07 left", or, where `all` is the most there may be, "12 of at most 40 ..., at most 0:07 left", on one line of standard
- * error, where that is a terminal, from the second second on. Lines that are printed meanwhile come after cw_progress_clear. */
+ * error (or `to`), where that is a terminal, from the second second on. Lines that are printed meanwhile come after cw_progress_clear. */
 #ifndef CW_PROGRESS_H
 #define CW_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define CW_NO_COUNT UINT64_MAX
 
 struct cw_progress {
     const char *what;                       /* "launches compared" */
     uint64_t all, done, differ;             /* all: 0 where it is not known */
+    FILE *to;                               /* NULL at first: stderr */
     bool at_most;                           /* `all` is the most there may be */
     int64_t limit;                          /* ns: it ends then at the latest; 0: not known */
     int64_t begin, last;                    /* ns */

@@ -451,10 +451,11 @@ damage)
     head -c 3000 /dev/urandom | dd of=noise/${stream#r/} bs=1 seek=$((size / 2)) conv=notrunc status=none
     "$TRACE" show noise >out 2>err
     [ $? -le 1 ] || fail "noise in a stream"
-    # Bytes too many: sequences of 2^30 elements and more, which are not made, and errors behind which babeltrace aborts when it is called on.
+    # Bytes too many: sequences of 2^30 elements and more, which are not made, and errors behind which babeltrace aborts when it is called on, with lines of its own and of GLib.
     want 0 record -q -o few -- "$APP" fixture
     few=$(ls -S few/trace/ust/pid/*/calls_? | head -1)
-    for at in $(seq 301 80 2400); do
+    cp -r "$(dirname "$few")" "$(dirname "$few")-2"      # one that is whole beside it: it is read on behind an error
+    for at in $(seq 321 40 2400); do
         rm -rf more
         cp -r few more
         { head -c "$at" "$few"; head -c 136 "$few"; tail -c +$((at + 1)) "$few"; } >more/${few#few/}

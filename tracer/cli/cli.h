@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Exit codes of `record`, as of env(1) and timeout(1); otherwise the application's own, 128+N for signal N. */
@@ -22,6 +23,8 @@ extern const struct cw_program trace_program, record_command, show_command, repo
 
 /* One line on standard error, "cudaway-trace: ...", that is safe for a terminal. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* From now on there; NULL: to standard error again. */
+void say_to(FILE *file);
 
 /* ---- files (util.c) ---- */
 /* Folder of this executable (malloc'd), NULL when it cannot be found. */

@@ -12,9 +12,9 @@
 #include "impl/base/text.h"
 
 #include <babeltrace2/babeltrace.h>
-#include <dlfcn.h>
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
@@ -596,6 +596,13 @@ run_graph(struct paths *dirs, struct run *r)
     return status;
 }
 
+/* What holds babeltrace while it reads contents that may be damaged. */
+struct contained {
+    struct rlimit data;
+    FILE *messages;         /* where ours go meanwhile; NULL: no other place */
+};
+static int messages_fd = STDERR_FILENO;
+
 /* babeltrace aborts, or worse, on contents that it takes for impossible. What was read is shown. */
 static void
 gave_up(int sig)
@@ -603,14 +610,9 @@ gave_up(int sig)
     static const char text[] = "cudaway-trace: the trace is damaged: babeltrace cannot read on\n";
     (void)sig;
     fflush(stdout);
-    if (write(2, text, sizeof text - 1) < 0)
+    if (write(messages_fd, text, sizeof text - 1) < 0)
         _exit(EXIT_USAGE);
     _exit(EXIT_DAMAGED);
-}
-
-static void
-say_nothing(const char *domain, int level, const char *text, void *user)
-{
 }
 
 /* babeltrace allocates what the contents say, were it a sequence of 2^32 elements. So memory has a limit, which no trace of `bytes` needs; a process that
@@ -629,24 +631,62 @@ limit_memory(uint64_t bytes, struct rlimit *was)
     setrlimit(RLIMIT_DATA, &(struct rlimit){ all, was->rlim_max });
 }
 
+/* Before they end the process, babeltrace, GLib and libc say why, each in lines of its own beside ours: those go to /dev/null. Sanitizers report there, too. */
+static FILE *
+keep_for_ours(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return NULL;
+#else
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    FILE *ours = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!ours || null < 0 || dup2(null, STDERR_FILENO) < 0) {
+        if (ours)
+            fclose(ours);
+        else if (fd >= 0)
+            close(fd);
+        ours = NULL;
+    }
+    if (null >= 0)
+        close(null);
+    if (ours)
+        setvbuf(ours, NULL, _IONBF, 0);
+    return ours;
+#endif
+}
+
 static void
-contain_babeltrace(bool on, uint64_t bytes)
+on_signals_of_abort(void (*handler)(int))
 {
     static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGTRAP };
-    static struct rlimit data;
-    struct sigaction a = { .sa_handler = on ? gave_up : SIG_DFL, .sa_flags = SA_RESETHAND };    /* a second one ends it as ever */
+    struct sigaction a = { .sa_handler = handler, .sa_flags = SA_RESETHAND };    /* a second one ends it as ever */
     sigemptyset(&a.sa_mask);
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &a, NULL);
-    /* GLib's lines about it would stand beside ours; babeltrace brings GLib. */
-    void *(*set)(void (*handler)(const char *, int, const char *, void *), void *) =
-        (void *(*)(void (*)(const char *, int, const char *, void *), void *))dlsym(RTLD_DEFAULT, "g_log_set_default_handler");
-    if (set && on)
-        set(say_nothing, NULL);
-    if (on)
-        limit_memory(bytes, &data);
-    else
-        setrlimit(RLIMIT_DATA, &data);
+}
+
+static void
+contain_babeltrace(struct contained *c, uint64_t bytes)
+{
+    c->messages = keep_for_ours();
+    say_to(c->messages);
+    if (c->messages)
+        messages_fd = fileno(c->messages);
+    on_signals_of_abort(gave_up);
+    limit_memory(bytes, &c->data);
+}
+
+static void
+release_babeltrace(struct contained *c)
+{
+    setrlimit(RLIMIT_DATA, &c->data);
+    on_signals_of_abort(SIG_DFL);
+    if (!c->messages)
+        return;
+    say_to(NULL);
+    dup2(messages_fd, STDERR_FILENO);
+    messages_fd = STDERR_FILENO;
+    fclose(c->messages);
 }
 
 enum tr_status
@@ -654,6 +694,7 @@ tr_read(const char *dir, const struct tr_sink *sink)
 {
     struct paths dirs = { 0 };
     struct run r = { .sink = sink, .progress = { .what = "packets of events", .off = sink->quiet } };
+    struct contained contained;
     unsigned damaged = 0;
     enum tr_status status = TR_FAILED;
     cw_arena_init(&r.arena);
@@ -674,9 +715,12 @@ tr_read(const char *dir, const struct tr_sink *sink)
     r.progress.all = dirs.packets;
     if (!load_plugins())
         goto finish;
-    contain_babeltrace(true, dirs.bytes);
+    contain_babeltrace(&contained, dirs.bytes);
+    r.progress.to = contained.messages;
     status = run_graph(&dirs, &r);
-    contain_babeltrace(false, 0);
+    cw_progress_clear(&r.progress);
+    r.progress.to = NULL;
+    release_babeltrace(&contained);
     if (status == TR_OK && damaged)
         status = TR_DAMAGED;
     if (r.nomem) {

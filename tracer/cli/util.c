@@ -17,6 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
+static FILE *messages;          /* NULL: standard error */
+
+void
+say_to(FILE *file)
+{
+    messages = file;
+}
+
 void
 say(const char *fmt, ...)
 {
@@ -26,7 +34,7 @@ say(const char *fmt, ...)
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
     cw_text_make_safe(line, "\t");     /* it may name anything: programs, folders, what others recorded */
-    fprintf(stderr, "cudaway-trace: %s\n", line);
+    fprintf(messages ? messages : stderr, "cudaway-trace: %s\n", line);
 }
 
 char *
