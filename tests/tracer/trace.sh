@@ -472,6 +472,18 @@ damage)
     [ -s err ] || fail "no message about the metadata"
     head -c 60000 /dev/urandom >"$m"
     want 1 "$TRACE" report meta
+    # Names in metadata that write to a terminal: an event's, a result's, a host's.
+    cp -r r names
+    m=$(echo names/trace/ust/pid/*/metadata)
+    LC_ALL=C sed -i 's/"cudaway:cuInit_entry"/"cudaway:cu\x1b[2J_entry"/; s/"CUDA_ERROR_INVALID_VALUE"/"CUDA_\x1b[RROR_INVALID_VALUE"/; s/hostname = "./hostname = "\x1b/' "$m"
+    cp -r r/trace/ust/pid/* "$(dirname "$m")-2"
+    for what in show 'show --json' report 'report --json' export; do
+        # shellcheck disable=SC2086
+        "$TRACE" $what names >out 2>err
+        [ $? -le 1 ] || fail "names: $what"
+        [ -s out ] || fail "names: $what printed nothing"
+        grep -q "$(printf '\033')" out err && fail "names that write to a terminal, in $what"
+    done
     # Files of the trace that are not there.
     for what in metadata 'calls_*' '*'; do
         rm -rf gone && cp -r r gone

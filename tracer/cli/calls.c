@@ -4,6 +4,7 @@
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +235,17 @@ copy3(const struct tr_event *e, const char *name, uint64_t out[3])
         out[i] = f->items[i];
 }
 
+/* What the device's clock told, as times since the epoch. A damaged trace has others: then they are not known. */
+static void
+set_times(struct tr_op *o, const struct tr_event *e, uint64_t start, uint64_t end)
+{
+    int64_t from = (int64_t)(start + (uint64_t)e->clock), to = (int64_t)(end + (uint64_t)e->clock);
+    if (from < 0 || to < from)
+        return;
+    o->start = from;
+    o->end = to;
+}
+
 static void
 submitted(struct tr_join *j, struct thread *t, const struct tr_event *e)
 {
@@ -269,8 +281,7 @@ submitted(struct tr_join *j, struct thread *t, const struct tr_event *e)
         o->stream = o->in_graph ? 0 : t->top->kernel.present ? t->top->kernel.stream : argument(t->top, "hStream");
     }
     if (o->kind == TR_COMPILE) {
-        o->start = (int64_t)start + e->clock;
-        o->end = (int64_t)end + e->clock;
+        set_times(o, e, start, end);
         if (j->calls->op)
             j->calls->op(j->calls->ctx, o);
         free(w);
@@ -294,16 +305,31 @@ executed(struct tr_join *j, const struct tr_event *e)
         struct waiting *w = *l;
         if (w->number != number || w->op.pid != e->pid)
             continue;
-        if (start && end) {
-            w->op.start = (int64_t)start + e->clock;
-            w->op.end = (int64_t)end + e->clock;
-        }
+        if (start && end)
+            set_times(&w->op, e, start, end);
         if (j->calls->op)
             j->calls->op(j->calls->ctx, &w->op);
         *l = w->next;
         free(w);
         return;
     }
+}
+
+const char *
+tr_way_name(enum tr_way way)
+{
+    static const char *const names[] = {
+        [TR_HTOD] = "copy to the device", [TR_DTOH] = "copy to the host", [TR_DTOD] = "copy on the device", [TR_HTOH] = "copy on the host",
+    };
+    return names[way];
+}
+
+const char *
+tr_op_name(const struct tr_op *o, char *out, size_t size)
+{
+    const char *name = *o->name ? o->name : o->kind == TR_COPY ? tr_way_name(o->way) : o->kind == TR_FILL ? "memset" : "?";
+    snprintf(out, size, "%s%s", o->kind == TR_COMPILE ? "compile " : "", name);
+    return out;
 }
 
 /* Operations whose end was not recorded. */

@@ -201,8 +201,6 @@ change(struct export *x, int64_t time, uint32_t pid, int by)
 static void
 on_op(void *ctx, const struct tr_op *o)
 {
-    static const char *const names[] = { [TR_COPY] = "copy", [TR_FILL] = "memset" };
-    static const char *const ways[] = { "copy to the device", "copy to the host", "copy on the device", "copy on the host" };
     static const char *const categories[] = { [TR_LAUNCH] = "kernel", [TR_COPY] = "copy", [TR_FILL] = "memset", [TR_COMPILE] = "compile" };
     struct export *x = ctx;
     struct tr_field args[MAX_ARGS];
@@ -227,8 +225,7 @@ on_op(void *ctx, const struct tr_op *o)
     if (!compile)
         args[n++] = (struct tr_field){ .name = "waited ns", .kind = TR_INT, .u = (uint64_t)(o->start - o->submitted) };
     char name[128];
-    snprintf(name, sizeof name, "%s%s", compile ? "compile " : "", *o->name ? o->name : o->kind == TR_COPY ? ways[o->way] : names[o->kind]);
-    x->format->slice(&x->w, &(struct ex_slice){ .track = t, .category = categories[o->kind], .name = name, .start = o->start, .end = o->end,
+    x->format->slice(&x->w, &(struct ex_slice){ .track = t, .category = categories[o->kind], .name = tr_op_name(o, name, sizeof name), .start = o->start, .end = o->end,
                                                 .args = args, .count = n,
                                                 .flow = compile || !o->call_start ? 0 : flow_of(o->pid, o->tid, o->call_start) });
     if (!compile) {

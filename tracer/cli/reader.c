@@ -31,16 +31,6 @@ enum { MEMORY_PER_BYTE = 64 };          /* of a trace: what babeltrace makes of 
 
 static struct tr_field convert(struct cw_arena *arena, const char *name, const bt_field *field);
 
-static const char *
-first_label(const bt_field *field, bool is_signed)
-{
-    bt_field_class_enumeration_mapping_label_array labels;
-    uint64_t count = 0;
-    int status = is_signed ? (int)bt_field_enumeration_signed_get_mapping_labels(field, &labels, &count)
-                           : (int)bt_field_enumeration_unsigned_get_mapping_labels(field, &labels, &count);
-    return status == 0 && count ? labels[0] : NULL;
-}
-
 static void
 convert_array(struct cw_arena *arena, const bt_field *field, struct tr_field *out)
 {
@@ -55,7 +45,7 @@ convert_array(struct cw_arena *arena, const bt_field *field, struct tr_field *ou
     }
 }
 
-/* Recordings come from others too, and their texts go to terminals, tables and JSON. */
+/* Recordings come from others too, and their texts, also names in their metadata, go to terminals, tables and JSON. */
 static const char *
 safe_text(struct cw_arena *arena, const char *text)
 {
@@ -66,6 +56,17 @@ safe_text(struct cw_arena *arena, const char *text)
         return "?";
     cw_text_make_safe(copy, "\t");
     return copy;
+}
+
+/* The first name of an enumeration's value; NULL: it has none. */
+static const char *
+label(struct cw_arena *arena, const bt_field *field, bool is_signed)
+{
+    bt_field_class_enumeration_mapping_label_array labels;
+    uint64_t count = 0;
+    int status = is_signed ? (int)bt_field_enumeration_signed_get_mapping_labels(field, &labels, &count)
+                           : (int)bt_field_enumeration_unsigned_get_mapping_labels(field, &labels, &count);
+    return status == 0 && count ? safe_text(arena, labels[0]) : NULL;
 }
 
 static struct tr_field
@@ -100,84 +101,10 @@ convert(struct cw_arena *arena, const char *name, const bt_field *field)
         out.hex = bt_field_class_integer_get_preferred_display_base(fc) ==
                   BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL;
     if (type == BT_FIELD_CLASS_TYPE_SIGNED_ENUMERATION)
-        out.text = first_label(field, true);
+        out.text = label(arena, field, true);
     else if (type == BT_FIELD_CLASS_TYPE_UNSIGNED_ENUMERATION)
-        out.text = first_label(field, false);
+        out.text = label(arena, field, false);
     return out;
-}
-
-const struct tr_field *
-tr_find(const struct tr_field *fields, unsigned count, const char *name)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (!strcmp(fields[i].name, name))
-            return &fields[i];
-    return NULL;
-}
-
-static void
-number_text(struct cw_buf *b, enum tr_kind kind, bool hex, uint64_t u)
-{
-    cw_buf_printf(b, hex ? "0x%llx" : kind == TR_INT ? "%lld" : "%llu", (unsigned long long)u);
-}
-
-void
-tr_text(struct cw_buf *b, const struct tr_field *f)
-{
-    switch (f->kind) {
-    case TR_UINT:
-    case TR_INT:
-        if (f->text)
-            cw_buf_puts(b, f->text);
-        else
-            number_text(b, f->kind, f->hex, f->u);
-        break;
-    case TR_REAL:
-        cw_buf_printf(b, "%.17g", f->d);
-        break;
-    case TR_STRING:
-        cw_buf_json_string(b, f->text);
-        break;
-    case TR_ARRAY:
-        cw_buf_puts(b, "[");
-        for (uint64_t i = 0; i < f->count; i++) {
-            if (i)
-                cw_buf_puts(b, ", ");
-            number_text(b, TR_UINT, f->hex, f->items[i]);
-        }
-        cw_buf_puts(b, "]");
-        break;
-    }
-}
-
-void
-tr_json(struct cw_buf *b, const struct tr_field *f)
-{
-    switch (f->kind) {
-    case TR_UINT:
-    case TR_INT:
-        if (f->text) {
-            cw_buf_json_string(b, f->text);
-        } else if (f->hex) {
-            cw_buf_printf(b, "\"0x%llx\"", (unsigned long long)f->u);
-        } else {
-            number_text(b, f->kind, false, f->u);
-        }
-        break;
-    case TR_REAL:
-        /* JSON cannot express infinities and NaN. */
-        cw_buf_printf(b, f->d - f->d == 0 ? "%.17g" : "\"%g\"", f->d);
-        break;
-    case TR_STRING:
-        cw_buf_json_string(b, f->text);
-        break;
-    case TR_ARRAY:
-        cw_buf_puts(b, "[");
-        for (uint64_t i = 0; i < f->count; i++)
-            cw_buf_printf(b, f->hex ? "%s\"0x%llx\"" : "%s%llu", i ? ", " : "", (unsigned long long)f->items[i]);
-        cw_buf_puts(b, "]");
-        break;
-    }
 }
 
 /* ---- the sink ---- */
@@ -276,16 +203,16 @@ take_event(struct run *r, const bt_message *message)
         cw_arena_finish(&r->arena);
         cw_arena_init(&r->arena);
     }
-    struct tr_event e = { .name = name, .procname = "" };
+    struct tr_event e = { .name = safe_text(&r->arena, name), .procname = "" };
     const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(message);
-    if (bt_clock_snapshot_get_ns_from_origin(clock, &e.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
+    if (bt_clock_snapshot_get_ns_from_origin(clock, &e.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK || e.time < 0) {
         bt_current_thread_clear_error();        /* else its next call aborts */
         r->impossible++;
         return true;
     }
-    e.clock = e.time - (int64_t)bt_clock_snapshot_get_value(clock);
+    e.clock = (int64_t)((uint64_t)e.time - bt_clock_snapshot_get_value(clock));
     const bt_field *context = bt_event_borrow_common_context_field_const(event);
-    e.pid = tr_process_number(host_of(event), context_number(context, "vpid"));
+    e.pid = tr_process_number(safe_text(&r->arena, host_of(event)), context_number(context, "vpid"));
     e.tid = context_number(context, "vtid");
     const bt_field *proc = context ? bt_field_structure_borrow_member_field_by_name_const(context, "procname") : NULL;
     if (proc && bt_field_get_class_type(proc) == BT_FIELD_CLASS_TYPE_STRING)
@@ -307,7 +234,7 @@ take_event(struct run *r, const bt_message *message)
     for (uint64_t i = 0; i < n; i++) {
         const bt_field_class_structure_member *m =
             bt_field_class_structure_borrow_member_by_index_const(bt_field_borrow_class_const(payload), i);
-        const char *field = bt_field_class_structure_member_get_name(m);
+        const char *field = safe_text(&r->arena, bt_field_class_structure_member_get_name(m));
         size_t length = strlen(field);
         /* The length of a sequence is a field of its own; the sequence knows it. */
         const bt_field *value = bt_field_structure_borrow_member_field_by_index_const(payload, i);

@@ -25,7 +25,7 @@ struct tr_field {
 
 struct tr_event {
     const char      *name;        /* without the provider: "cuMemAlloc_v2_entry", "cudaMalloc_entry" */
-    int64_t          time;        /* ns since the epoch */
+    int64_t          time;        /* ns since the epoch, not negative */
     int64_t          clock;       /* ns from 0 of the recording's own clock to the epoch: added to a time that a field holds */
     uint32_t         pid, tid;    /* pid: another one for each process of each host (process.h) */
     const char      *procname;
@@ -55,6 +55,7 @@ enum tr_status tr_read(const char *dir, const struct tr_sink *sink);
  * it), or NULL when nothing had to be done. *damaged counts the files that lost something. (repair.c) */
 char *tr_repair(const char *dir, unsigned *damaged);
 
+/* ---- fields (fields.c) ---- */
 /* The value as C-like text and as JSON. */
 void tr_text(struct cw_buf *b, const struct tr_field *f);
 void tr_json(struct cw_buf *b, const struct tr_field *f);
@@ -110,6 +111,10 @@ struct tr_op {
     int64_t     call_start;       /* of the call that submitted it, 0: not known; with pid and tid it identifies the call */
     char        call[64];         /* that call's function */
 };
+
+const char *tr_way_name(enum tr_way way);       /* "copy to the device" */
+/* "saxpy", "compile saxpy", "copy to the device", "memset": into `out`, which it returns. */
+const char *tr_op_name(const struct tr_op *o, char *out, size_t size);
 
 struct tr_calls {
     void (*call)(void *ctx, const struct tr_call *c);

@@ -45,31 +45,6 @@ struct page {
     bool           nomem, timed;   /* the devices told when they ran */
 };
 
-/* ---- JSON that is safe inside <script> ---- */
-
-static void
-put_string(struct cw_buf *b, const char *s)
-{
-    size_t from = b->size;
-    cw_buf_json_string(b, s);
-    for (size_t i = from; i < b->size && !b->failed; i++)
-        if (b->data[i] == '<')
-            break;
-        else if (i + 1 == b->size)
-            return;
-    struct cw_buf copy;
-    cw_buf_init(&copy);
-    cw_buf_append(&copy, b->data + from, b->size - from);
-    b->size = from;
-    for (size_t i = 0; i < copy.size; i++)
-        if (copy.data[i] == '<')
-            cw_buf_puts(b, "\\u003c");
-        else
-            cw_buf_append(b, copy.data + i, 1);
-    b->failed |= copy.failed;
-    cw_buf_finish(&copy);
-}
-
 static uint32_t
 hash_of(const char *s)
 {
@@ -194,9 +169,9 @@ static void
 add(struct cw_buf *detail, const char *what, const char *value)
 {
     cw_buf_puts(detail, detail->size > 1 ? ",[" : "[");
-    put_string(detail, what);
+    cw_buf_json_string(detail, what);
     cw_buf_puts(detail, ",");
-    put_string(detail, value);
+    cw_buf_json_string(detail, value);
     cw_buf_puts(detail, "]");
 }
 
@@ -269,7 +244,6 @@ on_call(void *ctx, const struct tr_call *c)
 static void
 on_op(void *ctx, const struct tr_op *o)
 {
-    static const char *const ways[] = { "copy to the device", "copy to the host", "copy on the device", "copy on the host" };
     static const int kinds[] = { [TR_LAUNCH] = KIND_KERNEL, [TR_COPY] = KIND_COPY, [TR_FILL] = KIND_MEMSET, [TR_COMPILE] = KIND_COMPILE };
     struct page *p = ctx;
     struct cw_buf detail;
@@ -295,10 +269,8 @@ on_op(void *ctx, const struct tr_op *o)
     else if (o->in_graph)
         add(&detail, "inside", "a graph");
     char name[256];
-    snprintf(name, sizeof name, "%s%s", o->kind == TR_COMPILE ? "compile " : "",
-             *o->name ? o->name : o->kind == TR_COPY ? ways[o->way] : "memset");
-    slice(p, o->kind == TR_COMPILE ? thread_track(p, o->pid, o->tid, "") : queue_track(p, o), o->start, o->end, name,
-          o->kind == TR_COMPILE || !o->call_start ? 0 : call_number(o->pid, o->tid, o->call_start), kinds[o->kind], &detail);
+    slice(p, o->kind == TR_COMPILE ? thread_track(p, o->pid, o->tid, "") : queue_track(p, o), o->start, o->end,
+          tr_op_name(o, name, sizeof name), o->kind == TR_COMPILE || !o->call_start ? 0 : call_number(o->pid, o->tid, o->call_start), kinds[o->kind], &detail);
     cw_buf_finish(&detail);
 }
 
@@ -331,9 +303,9 @@ static void
 card(struct cw_buf *b, const char *value, const char *label, bool bad)
 {
     cw_buf_puts(b, b->size && b->data[b->size - 1] == ']' ? ",[" : "[");
-    put_string(b, value);
+    cw_buf_json_string(b, value);
     cw_buf_puts(b, ",");
-    put_string(b, label);
+    cw_buf_json_string(b, label);
     cw_buf_puts(b, bad ? ",1]" : ",0]");
 }
 
@@ -370,9 +342,9 @@ finding(struct cw_buf *b, const char *class, const char *head, const char *text)
     cw_buf_puts(b, b->size && b->data[b->size - 1] == ']' ? ",[\"" : "[\"");
     cw_buf_puts(b, class);
     cw_buf_puts(b, "\",");
-    put_string(b, head);
+    cw_buf_json_string(b, head);
     cw_buf_puts(b, ",");
-    put_string(b, text);
+    cw_buf_json_string(b, text);
     cw_buf_puts(b, "]");
 }
 
@@ -458,7 +430,7 @@ row(struct cw_buf *b, const char *name, const char *kind, uint64_t launches, con
     int64_t compile, bool cached)
 {
     cw_buf_puts(b, b->size && b->data[b->size - 1] == '}' ? ",{\"name\":" : "{\"name\":");
-    put_string(b, name);
+    cw_buf_json_string(b, name);
     cw_buf_printf(b, ",\"kind\":\"%s\",\"launches\":%llu,\"timed\":%llu,\"total\":%lld,\"min\":%lld,\"max\":%lld,\"occupancy\":%.1f,\"bytes\":%llu,"
                   "\"compile\":%lld,\"cached\":%d}", kind, (unsigned long long)launches, (unsigned long long)x->count, (long long)x->total,
                   (long long)x->shortest, (long long)x->longest, occupancy, (unsigned long long)bytes, (long long)compile, cached);
@@ -467,7 +439,6 @@ row(struct cw_buf *b, const char *name, const char *kind, uint64_t launches, con
 static void
 put_kernels(struct cw_buf *b, const struct totals *t)
 {
-    static const char *const ways[] = { "copy to the device", "copy to the host", "copy on the device", "copy on the host" };
     for (unsigned i = 0; i < t->kernel_count; i++) {
         const struct tot_kernel *k = &t->kernels[i];
         row(b, k->name, "kernel", k->launches, &k->device, k->device.count ? (double)k->occupancy / 10 / (double)k->device.count : 0, 0,
@@ -475,9 +446,9 @@ put_kernels(struct cw_buf *b, const struct totals *t)
     }
     if (t->graph_times.count)
         row(b, "graph launch", "graph", t->graph_times.count, &t->graph_times, 0, 0, 0, false);
-    for (unsigned i = 0; i < 4; i++)
+    for (enum tr_way i = TR_HTOD; i <= TR_HTOH; i++)
         if (t->copy_times[i].count)
-            row(b, ways[i], "copy", t->copy_times[i].count, &t->copy_times[i], 0, t->copy_bytes[i], 0, false);
+            row(b, tr_way_name(i), "copy", t->copy_times[i].count, &t->copy_times[i], 0, t->copy_bytes[i], 0, false);
     if (t->fill_times.count)
         row(b, "memset", "memset", t->fill_times.count, &t->fill_times, 0, t->fill_bytes, 0, false);
 }
@@ -489,16 +460,16 @@ put_tables(struct cw_buf *b, const struct totals *t)
     for (unsigned i = 0; i < t->function_count; i++) {
         const struct tot_function *f = &t->functions[i];
         cw_buf_puts(b, i ? ",[" : "[");
-        put_string(b, f->name);
+        cw_buf_json_string(b, f->name);
         cw_buf_printf(b, ",%llu,%llu,%lld,%lld]", (unsigned long long)f->calls, (unsigned long long)f->errors, (long long)f->total, (long long)f->longest);
     }
     cw_buf_puts(b, "],\"problems\":[");
     for (unsigned i = 0; i < t->error_count + t->missing_count; i++) {
         const struct tot_error *e = i < t->error_count ? &t->errors[i] : &t->missing[i - t->error_count];
         cw_buf_puts(b, i ? ",[" : "[");
-        put_string(b, e->function);
+        cw_buf_json_string(b, e->function);
         cw_buf_puts(b, ",");
-        put_string(b, i < t->error_count ? e->result : "not found by cuGetProcAddress");
+        cw_buf_json_string(b, i < t->error_count ? e->result : "not found by cuGetProcAddress");
         cw_buf_printf(b, ",%llu]", (unsigned long long)e->count);
     }
     cw_buf_puts(b, "]");
@@ -510,7 +481,7 @@ put_texts(struct cw_buf *b, const struct intern *t, bool quote)
     for (uint32_t i = 0; i < t->count; i++) {
         cw_buf_puts(b, i ? "," : "");
         if (quote)
-            put_string(b, t->texts[i]);
+            cw_buf_json_string(b, t->texts[i]);
         else
             cw_buf_puts(b, t->texts[i]);
     }
@@ -526,7 +497,7 @@ put_head(struct cw_buf *b, const cJSON *manifest)
         cw_buf_printf(&text, "%s%s", text.size ? " " : "", cJSON_IsString(a) ? a->valuestring : "?");
     cw_buf_append(&text, "", 1);
     cw_buf_puts(b, "{\"title\":");
-    put_string(b, text.failed || text.size < 2 ? "A recording" : text.data);
+    cw_buf_json_string(b, text.failed || text.size < 2 ? "A recording" : text.data);
     text.size = 0;
     static const char *const keys[] = { "started", "device", "library", "cudaway" }, *const before[] = { "", "device ", "driver ", "CUDAway " };
     for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -538,7 +509,7 @@ put_head(struct cw_buf *b, const cJSON *manifest)
     }
     cw_buf_append(&text, "", 1);
     cw_buf_puts(b, ",\"subtitle\":");
-    put_string(b, text.failed ? "" : text.data);
+    cw_buf_json_string(b, text.failed ? "" : text.data);
     cw_buf_finish(&text);
 }
 
@@ -556,9 +527,9 @@ put_data(struct cw_buf *b, const struct page *p, const struct totals *t, const c
     put_tables(b, t);
     cw_buf_puts(b, ",\"tracks\":[");
     for (const struct track *k = p->tracks; k; k = k->next) {
-        cw_buf_puts(b, k == p->tracks ? "{\"name\":\"" : ",{\"name\":\"");
-        cw_buf_append(b, k->name.data, k->name.size);
-        cw_buf_puts(b, "\",\"slices\":[");
+        cw_buf_puts(b, k == p->tracks ? "{\"name\":" : ",{\"name\":");
+        cw_buf_json_string(b, k->name.size ? k->name.data : "");
+        cw_buf_puts(b, ",\"slices\":[");
         cw_buf_append(b, k->slices.data, k->slices.size);
         cw_buf_puts(b, "]}");
         b->failed |= k->slices.failed;
@@ -576,9 +547,9 @@ put_data(struct cw_buf *b, const struct page *p, const struct totals *t, const c
         if (!k || strlen(k->text) > MAX_PTX)
             continue;
         cw_buf_puts(b, sep);
-        put_string(b, k->name);
+        cw_buf_json_string(b, k->name);
         cw_buf_puts(b, ":");
-        put_string(b, k->text);
+        cw_buf_json_string(b, k->text);
         sep = ",";
     }
     cw_buf_puts(b, "}}");
@@ -608,6 +579,18 @@ finish(struct page *p)
     totals_finish(&p->memory);
 }
 
+/* JSON has a < only inside of strings. There it would begin markup: what is in a <script> ends at </script>, in whatever text that is. */
+static void
+put_in_script(FILE *out, const char *json, size_t size)
+{
+    const char *end = json + size;
+    for (const char *at; (at = memchr(json, '<', (size_t)(end - json))); json = at + 1) {
+        fwrite(json, 1, (size_t)(at - json), out);
+        fputs("\\u003c", out);
+    }
+    fwrite(json, 1, (size_t)(end - json), out);
+}
+
 bool
 report_html(FILE *out, const char *dir, const struct totals *t, const cJSON *manifest)
 {
@@ -625,15 +608,17 @@ report_html(FILE *out, const char *dir, const struct totals *t, const cJSON *man
     bool ok = !p.nomem && !data.failed && status != TR_FAILED;
     if (!ok)
         say("out of memory");
-    const struct { const char *mark, *text; size_t size; } parts[] = {
-        { "@CSS@", page_css, strlen(page_css) }, { "@CREDIT@", CREDIT, sizeof CREDIT - 1 },
-        { "@D3@", page_d3, strlen(page_d3) }, { "@DATA@", data.data, data.size }, { "@JS@", page_js, strlen(page_js) },
+    const struct { const char *mark, *text; } parts[] = {
+        { "@CSS@", page_css }, { "@CREDIT@", CREDIT }, { "@D3@", page_d3 }, { "@DATA@", NULL }, { "@JS@", page_js },
     };
     const char *rest = page_html;
     for (unsigned i = 0; ok && i < sizeof parts / sizeof *parts; i++) {
         const char *at = strstr(rest, parts[i].mark);
         fwrite(rest, 1, (size_t)(at - rest), out);
-        fwrite(parts[i].text, 1, parts[i].size, out);
+        if (parts[i].text)
+            fputs(parts[i].text, out);
+        else
+            put_in_script(out, data.data, data.size);
         rest = at + strlen(parts[i].mark);
     }
     if (ok)

@@ -139,9 +139,13 @@ put_json(struct show *s, const struct tr_call *c)
         cw_buf_puts(b, ",\"host\":");
         cw_buf_json_string(b, who.host);
     }
-    cw_buf_printf(b, ",\"function\":\"%s\",\"depth\":%u", c->function, c->depth);
-    if (c->within)
-        cw_buf_printf(b, ",\"within\":\"%s\"", c->within);
+    cw_buf_puts(b, ",\"function\":");
+    cw_buf_json_string(b, c->function);
+    cw_buf_printf(b, ",\"depth\":%u", c->depth);
+    if (c->within) {
+        cw_buf_puts(b, ",\"within\":");
+        cw_buf_json_string(b, c->within);
+    }
     cw_buf_puts(b, ",\"args\":{");
     for (unsigned i = 0; i < c->count; i++) {
         cw_buf_puts(b, i ? "," : "");
