@@ -507,6 +507,11 @@ damage)
     want 0 "$TRACE" report r
     has err 'is damaged'
     ;;
+damage_random)
+    # tools/fuzz and the soak have other seeds, and more time.
+    want 0 record -q -o r -- "$APP" fixture
+    python3 "$(dirname "$0")/damage.py" "$TRACE" r "${DAMAGE_SECONDS:-5}" "${DAMAGE_SEED:-1}" "${DAMAGE_FINDINGS:-findings}" || fail "the damage above"
+    ;;
 parallel)
     for i in 1 2 3; do record -q -o r$i -- "$APP" exit $i 2>err$i & done
     wait
