@@ -4,6 +4,7 @@
 #include "replay/results.h"
 
 #include "impl/base/file.h"
+#include "impl/base/text.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -19,20 +20,6 @@ EMBED(cwd_page_common_css, PAGE_CSS);
 EMBED(cwd_page_css, PAGE_DIR "/diff.css");
 EMBED(cwd_page_js, PAGE_DIR "/diff.js");
 EMBED(cwd_page_d3, PAGE_D3);
-
-/* JSON inside <script>: no "<" of a name may end it. */
-static void
-put_safe(FILE *out, const struct cw_buf *json)
-{
-    for (const char *s = json->data, *end = s + json->size; s < end;) {
-        size_t n = strcspn(s, "<");
-        fwrite(s, 1, n, out);
-        s += n;
-        if (s < end)
-            fputs("\\u003c", out);
-        s += s < end;
-    }
-}
 
 static void
 put_data(struct cw_buf *b, const struct cwd_results *r, const char *title, const char *head)
@@ -68,7 +55,7 @@ cwd_results_html(const struct cwd_results *r, const char *title, const char *hea
         if (parts[i].text)
             fputs(parts[i].text, out);
         else
-            put_safe(out, &data);
+            cw_text_put_in_script(out, data.data, data.size);
         rest = at + strlen(parts[i].mark);
     }
     fputs(rest, out);

@@ -68,3 +68,14 @@ cw_text_make_safe(char *s, const char *keep)
     *to = 0;
     return was;
 }
+
+void
+cw_text_put_in_script(FILE *out, const char *json, size_t size)
+{
+    const char *end = json + size;
+    for (const char *at; (at = memchr(json, '<', (size_t)(end - json))); json = at + 1) {
+        fwrite(json, 1, (size_t)(at - json), out);
+        fputs("\\u003c", out);
+    }
+    fwrite(json, 1, (size_t)(end - json), out);
+}

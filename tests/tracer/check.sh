@@ -28,6 +28,16 @@ program)
     has out '    outside of kernels: 9:18: P2003 ' 1
     has out '    last: refused' 1
     has out '    end: no fault found in it' 1
+    # What a file says goes to no terminal as it is: a library's name, a line of PTX.
+    LC_ALL=C sed 's/libcuda\.so\.1/lib\x1b[2J\xffso.1/' "$LINKED" >evil
+    printf '.version 7.0\n.target sm_60\n.address_size 64\n.visible .entry k() { nonsense.u32 \033[2J; }\n' >evil.ptx
+    for options in "" --json; do
+        # shellcheck disable=SC2086
+        want 1 "$TRACE" check $options evil evil.ptx
+        has out 'lib?[2J?so.1'
+        has out 'nonsense.u32 ?[2J'
+        LC_ALL=C grep -q "$(printf '[\033\377]')" out && fail "what a file says reaches the terminal"
+    done
     # needs.c: functions of five libraries.
     want 1 "$TRACE" check "$NEEDS"
     has out 'imports 6 CUDA functions, of which 3 are not here' 1

@@ -9,6 +9,7 @@
 #include "tracer/cli/api_status.h"
 #include "tracer/cli/check_elf.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/json.h"
 #include "tracer/cli/ld_search.h"
 
 #include "impl/base/file.h"
@@ -600,6 +601,7 @@ check(int argc, char **argv)
     for (int i = optind; i < argc; i++)
         look_at(argv[i]);
     judge_all();
+    json_make_safe(all.files);
     const cJSON *f;
     char *text = json ? cJSON_Print(all.files) : NULL;
     if (text)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What report and check write as JSON in the same way. */
+ * What the commands do with JSON in the same way. */
 #ifndef CW_TRACE_JSON_H
 #define CW_TRACE_JSON_H
 
 #include "tracer/cli/totals.h"
+#include "impl/base/text.h"
 
 #include <cjson/cJSON.h>
 
@@ -14,6 +15,19 @@ json_item(cJSON *array)
     cJSON *o = cJSON_CreateObject();
     cJSON_AddItemToArray(array, o);
     return o;
+}
+
+/* Recordings and binaries may come from someone else, and their names go to terminals, tables and JSON. */
+static inline void
+json_make_safe(cJSON *v)
+{
+    for (; v; v = v->next) {
+        if (v->valuestring)
+            cw_text_make_safe(v->valuestring, "\t");
+        if (v->string)
+            cw_text_make_safe(v->string, "\t");
+        json_make_safe(v->child);
+    }
 }
 
 static inline void

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "tracer/cli/manifest.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/json.h"
 
 #include "impl/base/file.h"
-#include "impl/base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,19 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* A recording may come from someone else, and these texts go to terminals, tables and JSON. */
-static void
-make_safe(cJSON *v)
-{
-    for (; v; v = v->next) {
-        if (v->valuestring)
-            cw_text_make_safe(v->valuestring, "\t");
-        if (v->string)
-            cw_text_make_safe(v->string, "\t");
-        make_safe(v->child);
-    }
-}
 
 cJSON *
 manifest_parse(const char *data, size_t size, const char *path)
@@ -39,7 +26,7 @@ manifest_parse(const char *data, size_t size, const char *path)
         cJSON_Delete(m);
         return NULL;
     }
-    make_safe(m);
+    json_make_safe(m);
     if (version->valuedouble > 1)
         say("%s has format version %g, this program knows version 1; some of it may be missing here", path,
             version->valuedouble);
@@ -164,7 +151,7 @@ manifest_streams_are_there(const char *dir)
     const cJSON *folder;
     bool ok = true;
     free(data);
-    make_safe(m);
+    json_make_safe(m);
     cJSON_ArrayForEach(folder, cJSON_GetObjectItemCaseSensitive(m, "streams")) {
         if (!folder->string || !cJSON_IsNumber(folder) || snprintf(path, sizeof path, "%s/%s", dir, folder->string) >= (int)sizeof path)
             continue;

@@ -10,6 +10,7 @@
 #include "tracer/cli/kernels.h"
 #include "tracer/cli/page.h"
 #include "tracer/cli/process.h"
+#include "impl/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -579,18 +580,6 @@ finish(struct page *p)
     totals_finish(&p->memory);
 }
 
-/* JSON has a < only inside of strings. There it would begin markup: what is in a <script> ends at </script>, in whatever text that is. */
-static void
-put_in_script(FILE *out, const char *json, size_t size)
-{
-    const char *end = json + size;
-    for (const char *at; (at = memchr(json, '<', (size_t)(end - json))); json = at + 1) {
-        fwrite(json, 1, (size_t)(at - json), out);
-        fputs("\\u003c", out);
-    }
-    fwrite(json, 1, (size_t)(end - json), out);
-}
-
 bool
 report_html(FILE *out, const char *dir, const struct totals *t, const cJSON *manifest)
 {
@@ -618,7 +607,7 @@ report_html(FILE *out, const char *dir, const struct totals *t, const cJSON *man
         if (parts[i].text)
             fputs(parts[i].text, out);
         else
-            put_in_script(out, data.data, data.size);
+            cw_text_put_in_script(out, data.data, data.size);
         rest = at + strlen(parts[i].mark);
     }
     if (ok)
