@@ -90,7 +90,7 @@ pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int wh
             return CUDA_ERROR_INVALID_VALUE;
     bool host = e->type == CU_MEMORYTYPE_HOST;
     uint64_t address = host ? (uintptr_t)e->host : e->device;
-    if (!address || address + skip + span < address)
+    if (!address || address + skip + span < address || address + skip + span > MOST_ADDRESSES)
         return CUDA_ERROR_INVALID_VALUE;
     struct range r;
     struct range_facts f;

@@ -414,6 +414,7 @@ bool     range_remove(uint64_t address, unsigned kinds, struct range *out);
 void     range_forget(const struct range *r);   /* gives that reference back */
 /* Take out some range of the context (for its destruction), the same way. */
 bool     range_remove_of(const struct ctx *c, struct range *out);
+#define MOST_ADDRESSES (1ull << 47)         /* what a process has */
 /* [address, address + size) lies in ranges without a hole, in one where it is of RANGE_DEVICE; kinds gets a bit per kind found. */
 bool     range_covers(uint64_t address, uint64_t size, unsigned *kinds);
 /* The same, and what a copy needs of the range that holds address. */

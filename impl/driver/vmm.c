@@ -39,7 +39,6 @@ struct mapping {
     struct phys *phys;                  /* owned reference */
 };
 
-#define MOST_ADDRESSES (1ull << 47)         /* what a process has */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct reservation *reservations;    /* lock */

@@ -49,6 +49,10 @@ linear(void)
     EXPECT_RESULT(cuMemcpyDtoH_v2(out, 64, 1), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuMemcpyHtoD_v2(a, NULL, 1), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuMemcpyDtoD_v2(a, (CUdeviceptr)-8, 16), CUDA_ERROR_INVALID_VALUE);
+    /* Addresses that no process has: no memory is touched, and the context goes on. */
+    EXPECT_RESULT(cuMemcpy(a, 1ull << 63 | 0xe00, 16), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuMemcpy(1ull << 47, a, 16), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuMemcpyHtoD_v2(a, (void *)((1ull << 47) - 8), 16), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuMemFree_v2(a + 1), CUDA_ERROR_INVALID_VALUE);
     OK(cuMemFree_v2(a));
     EXPECT_RESULT(cuMemFree_v2(a), CUDA_ERROR_INVALID_VALUE);
