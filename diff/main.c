@@ -11,6 +11,7 @@
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/program.h"
+#include "impl/base/regex.h"
 #include "impl/base/temp.h"
 #include "replay/dump.h"
 #include "replay/results.h"
@@ -24,7 +25,6 @@
 #include <getopt.h>
 #include <limits.h>
 #include <poll.h>
-#include <regex.h>
 #include <search.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -727,7 +727,7 @@ main(int argc, char **argv)
     struct cwd_tolerances tolerances = { 0 };
     struct cw_command_line line = { &program, argc, argv };
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
-        char *end;
+        char *end, why[128];
         regex_t r;
         switch (c) {
         case REFERENCE: d.reference = optarg; break;
@@ -747,8 +747,8 @@ main(int argc, char **argv)
             break;
         case KERNELS:
             d.kernels = optarg;
-            if (regcomp(&r, optarg, REG_EXTENDED | REG_NOSUB)) {
-                say("--kernels %s is not a regular expression", optarg);
+            if (!cw_regex_compile(&r, optarg, why, sizeof why)) {
+                say("--kernels %.200s is no regular expression: %s", optarg, why);
                 return TROUBLE;
             }
             regfree(&r);

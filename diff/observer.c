@@ -7,10 +7,10 @@
 
 #include "impl/base/env.h"
 #include "impl/base/log.h"
+#include "impl/base/regex.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,9 @@ start(const struct cw_cuda_table *next)
     if (!folder || !*folder)
         return false;
     const char *regex = cw_env_get(CW_ENV_DUMP_KERNELS);
-    if (regex && *regex && !(have_pattern = !regcomp(&pattern, regex, REG_EXTENDED | REG_NOSUB))) {
-        cw_error("launches are not compared: %s is not a regular expression", regex);
+    char why[128];
+    if (regex && *regex && !(have_pattern = cw_regex_compile(&pattern, regex, why, sizeof why))) {
+        cw_error("launches are not compared: %.200s is no regular expression: %s", regex, why);
         return false;
     }
     if (!cwd_capture_start(next)) {

@@ -54,10 +54,12 @@ load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
         if ((on && setenv("CUDAWAY_DEVICE", on, 1)) || setenv("CUDAWAY_HOST_MULTIPROCESSORS", "65535", 0))
             return cwd_fail(e, CW_ERR_NOMEM, "out of memory");
     }
-    void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    char why[PATH_MAX];
+    bool no_memory;
+    void *lib = cw_open_library(NULL, name, 0, why, sizeof why, &no_memory);
     if (!lib)
         return cwd_fail(e, CW_ERR_NOT_FOUND, native ? "there is no CUDA driver for cuda-native (%s); set CUDAWAY_CUDA_LIBRARY to it"
-                                                    : "the implementation cannot be loaded: %s", dlerror());
+                                                    : "the implementation cannot be loaded: %s", why);
 #define X(index, symbol, type, parameters, arguments) cw_cuda_table_set(&d->cu, index, dlsym(lib, #symbol));
     CW_CUDA_FUNCTIONS(X)
 #undef X

@@ -7,11 +7,11 @@
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/log.h"
+#include "impl/base/regex.h"
 #include "replay/remains.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,11 +66,9 @@ prepare(const struct cw_cuda_table *next)
     limit = cw_env_u64(CW_ENV_DUMP_LIMIT, 100, 1, UINT32_MAX);
     const char *regex = cw_env_get(CW_ENV_DUMP_KERNELS);
     if (regex && *regex) {
-        int r = regcomp(&pattern, regex, REG_EXTENDED | REG_NOSUB);
-        if (r) {
-            char text[128];
-            regerror(r, &pattern, text, sizeof text);
-            cw_error("kernels are not dumped: %s=%s is not a regular expression: %s", cw_env_name(CW_ENV_DUMP_KERNELS), regex, text);
+        char why[128];
+        if (!cw_regex_compile(&pattern, regex, why, sizeof why)) {
+            cw_error("kernels are not dumped: %s=%.200s is no regular expression: %s", cw_env_name(CW_ENV_DUMP_KERNELS), regex, why);
             return false;
         }
         have_pattern = true;

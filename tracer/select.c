@@ -8,8 +8,8 @@
 #include "impl/api/meta.h"
 #include "impl/base/env.h"
 #include "impl/base/log.h"
+#include "impl/base/regex.h"
 
-#include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +37,10 @@ cw_select_start(void)
         first = a;
         last = b;
     }
-    have_pattern = regex && !regcomp(&pattern, regex, REG_EXTENDED | REG_NOSUB);
+    char why[128];
+    have_pattern = regex && cw_regex_compile(&pattern, regex, why, sizeof why);
     if (regex && !have_pattern)
-        cw_error("all kernels are recorded: %s is not a regular expression", regex);
+        cw_error("all kernels are recorded: %.200s is no regular expression: %s", regex, why);
 }
 
 /* One line to the recording program. It may be gone: nothing depends on it. */

@@ -587,6 +587,10 @@ open_library(const char *path, size_t need, char *text, size_t size, bool *no_me
         return NULL;
     }
     free(enough);
+    if (strchr(path, '/') && cw_file_is_special(path)) {          /* a pipe: dlopen would wait for who writes into it */
+        snprintf(text, size, "%s is no regular file", path);
+        return NULL;
+    }
     void *library = cw_dlopen(path);
     void (*use_stderr)(const struct cw_fd_file *) = library ? (void (*)(const struct cw_fd_file *))dlsym(library, "cudaway_use_stderr") : NULL;
     if (use_stderr)

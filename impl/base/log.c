@@ -73,16 +73,32 @@ place(void)
     return stderr_is_there() ? STDERR_FILENO : -1;
 }
 
+/* In place; its length. Diagnostics have several lines; names of files and functions are the program's, and may have anything. */
+static int
+one_line(char *text)
+{
+    size_t n = strlen(text);
+    while (n && text[n - 1] == '\n')
+        text[--n] = 0;
+    for (char *c = text; (c = strchr(c, '\n')) != NULL;)
+        *c = ' ';
+    (void)cw_text_make_safe(text, "\t");
+    return (int)strlen(text);
+}
+
 static void __attribute__((format(printf, 1, 2)))
 complain(const char *fmt, ...)
 {
     char line[2048];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(line, sizeof line, fmt, ap), fd = place();
+    int n = vsnprintf(line, sizeof line - 1, fmt, ap), fd = place();
     va_end(ap);
-    if (n > 0 && fd >= 0)
-        (void)cw_write_all(fd, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
+    if (n <= 0 || fd < 0)
+        return;
+    n = one_line(line);
+    line[n++] = '\n';
+    (void)cw_write_all(fd, line, (size_t)n);
 }
 
 static void
@@ -94,7 +110,7 @@ init_once(void)
         if (fd >= 0 && !fcntl(fd, F_SETFL, O_APPEND) && cw_fd_file(fd, &out_file))
             out_fd = fd;
         else
-            complain("cudaway: warning: CUDAWAY_LOG_FILE=%s: %s; logging to standard error\n", file, strerror(errno));
+            complain("cudaway: warning: CUDAWAY_LOG_FILE=%s: %s; logging to standard error", file, strerror(errno));
     }
     const char *s = cw_env_get(CW_ENV_LOG);
     if (!s || !*s)
@@ -110,7 +126,7 @@ init_once(void)
             return;
         }
     }
-    complain("cudaway: warning: CUDAWAY_LOG=%s is not one of off, error, warn, info, debug, trace, help; using warn\n", s);
+    complain("cudaway: warning: CUDAWAY_LOG=%s is not one of off, error, warn, info, debug, trace, help; using warn", s);
 }
 
 bool
@@ -124,19 +140,6 @@ void
 cw_log_set_sink(cw_log_sink *sink)
 {
     atomic_store(&current_sink, sink);
-}
-
-/* In place; its length. Diagnostics have several lines; names of files and functions are the program's, and may have anything. */
-static int
-one_line(char *text)
-{
-    size_t n = strlen(text);
-    while (n && text[n - 1] == '\n')
-        text[--n] = 0;
-    for (char *c = text; (c = strchr(c, '\n')) != NULL;)
-        *c = ' ';
-    (void)cw_text_make_safe(text, "\t");
-    return (int)strlen(text);
 }
 
 void

@@ -47,23 +47,19 @@ is_ours(const char *path)
 }
 
 static void *
-open_at(const char *path)
-{
-    return cw_dlopen(path);
-}
-
-static void *
 find(void)
 {
     const char *given = cw_env_get(CW_ENV_CUDA_LIBRARY);
+    char why[PATH_MAX];
+    bool no_memory;
     if (given && *given) {
         void *lib = NULL;
         if (!strchr(given, '/'))
             cw_error("%s=%s: give the full path of NVIDIA's library", cw_env_name(CW_ENV_CUDA_LIBRARY), given);
         else if (is_ours(given))
             cw_error("%s=%s is CUDAway's own library; the cuda device needs NVIDIA's", cw_env_name(CW_ENV_CUDA_LIBRARY), given);
-        else if (!(lib = open_at(given)))
-            cw_error("the cuda device: NVIDIA's driver cannot be loaded: %s", dlerror());
+        else if (!(lib = cw_open_library(NULL, given, 0, why, sizeof why, &no_memory)))
+            cw_error("the cuda device: NVIDIA's driver cannot be loaded: %s", why);
         return lib;
     }
     for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
@@ -71,10 +67,10 @@ find(void)
         snprintf(path, sizeof path, "%s/libcuda.so.1", folders[i]);
         if (access(path, R_OK) || is_ours(path))
             continue;
-        void *lib = open_at(path);
+        void *lib = cw_open_library(NULL, path, 0, why, sizeof why, &no_memory);
         if (lib)
             return lib;
-        cw_warn("the cuda device: %s", dlerror());
+        cw_warn("the cuda device: %s", why);
     }
     cw_error("the cuda device: no NVIDIA driver (libcuda.so.1) is found on this machine; %s names one that is elsewhere",
              cw_env_name(CW_ENV_CUDA_LIBRARY));

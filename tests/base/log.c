@@ -33,10 +33,16 @@ main(void)
     enum { LONG = 5000 };
     char path[] = "/tmp/cudaway-log-XXXXXX", line[LONG], want[LONG], *huge = malloc(LONG);
     int failures = 0, fd = mkstemp(path);
-    if (fd < 0 || !huge || setenv("CUDAWAY_LOG_FILE", path, 1) || setenv("CUDAWAY_LOG", "warn", 1))
+    if (fd < 0 || !huge || setenv("CUDAWAY_LOG_FILE", path, 1) || setenv("CUDAWAY_LOG", "w\x1b[2J\n", 1))
         return 1;
     cw_log_set_sink(sink);
     FILE *f = fdopen(fd, "r");
+    /* What the settings of the log itself are told of; the level is as without it. */
+    cw_warn("first");
+    if (!f || !fgets(line, sizeof line, f) || strncmp(line, "cudaway: warning: CUDAWAY_LOG=w?[2J  is not one of off", 54) || !fgets(line, sizeof line, f)) {
+        fprintf(stderr, "CUDAWAY_LOG: '%s'\n", line);
+        failures++;
+    }
     for (size_t i = 0; f && i < sizeof cases / sizeof *cases; i++) {
         cw_warn("%s", cases[i].name);
         snprintf(want, sizeof want, "cudaway: warning: %s\n", cases[i].want);

@@ -185,7 +185,7 @@ errors)
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference cuda-native "$APP" add
     expect 2 "can only be the subject" "$DIFF" --reference cuda-native:O0 "$APP" add
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference host --subject cuda-native:O0 "$APP" add
-    expect 2 "not a regular expression" "$DIFF" --kernels '(' "$APP" add
+    expect 2 "no regular expression" "$DIFF" --kernels '(' "$APP" add
     expect 2 "--keep x is not a number" "$DIFF" --keep x "$APP" add
     echo "add c 5" >tol
     expect 2 'tol:1: not a bound: "5"' "$DIFF" --tolerance tol "$APP" add

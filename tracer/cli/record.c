@@ -6,6 +6,7 @@
 #include "impl/base/buf.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
+#include "impl/base/regex.h"
 #include "impl/base/version.h"
 #include "impl/api/meta.h"
 #include "tracer/cli/api_status.h"
@@ -19,7 +20,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -440,11 +440,12 @@ static const char **
 choose_functions(const struct record *r, unsigned *count)
 {
     regex_t re;
+    char why[128];
     *count = 0;
     if (!r->functions && !r->only_kernels)
         return NULL;
     const char **list = calloc(cw_meta_function_count + api_status_count, sizeof *list);
-    if (!list || (r->functions && regcomp(&re, r->functions, REG_EXTENDED | REG_NOSUB))) {
+    if (!list || (r->functions && !cw_regex_compile(&re, r->functions, why, sizeof why))) {
         free(list);
         return NULL;
     }
@@ -611,8 +612,9 @@ static bool
 is_regex(const char *option, const char *text)
 {
     regex_t re;
-    if (regcomp(&re, text, REG_EXTENDED | REG_NOSUB)) {
-        say("--%s %s is not a regular expression", option, text);
+    char why[128];
+    if (!cw_regex_compile(&re, text, why, sizeof why)) {
+        say("--%s %.200s is no regular expression: %s", option, text, why);
         return false;
     }
     regfree(&re);

@@ -7,11 +7,11 @@
 #include "tracer/cli/process.h"
 #include "tracer/cli/manifest.h"
 #include "tracer/cli/reader.h"
+#include "impl/base/regex.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <glob.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,11 +225,12 @@ parse_time(const char *text, int64_t *ns)
 static bool
 compile_regex(regex_t *re, bool *have, const char *option, const char *text)
 {
+    char why[128];
     if (*have)
         regfree(re);
-    *have = !regcomp(re, text, REG_EXTENDED | REG_NOSUB);
+    *have = cw_regex_compile(re, text, why, sizeof why);
     if (!*have)
-        say("--%s %s is not a regular expression", option, text);
+        say("--%s %.200s is no regular expression: %s", option, text, why);
     return *have;
 }
 
