@@ -3,12 +3,14 @@
  * to its own entry; the entries above never returned (or their exits were dropped). */
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/index.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUCKETS 1024u
+enum { MAX_DEPTH = 1000 };      /* of calls in each other: beyond, these did not return, and their exits were lost */
 
 struct pending {
     struct cw_arena  arena;
@@ -20,12 +22,11 @@ struct pending {
     bool            *written;
     unsigned         count;
     struct tr_kernel kernel;
-    char            *launched;
+    char            *launched;      /* malloc'd */
     unsigned         operations, depth;
 };
 
 struct thread {
-    struct thread  *next;
     uint32_t        pid, tid;
     struct pending *top;
 };
@@ -40,7 +41,9 @@ struct waiting {
 
 struct tr_join {
     struct tr_calls *calls;
-    struct thread   *buckets[BUCKETS];
+    struct tr_index  thread_index;
+    struct thread   *threads;       /* by thread_index */
+    uint32_t         room;          /* for so many */
     struct pending  *spare;
     struct waiting  *ops[BUCKETS];
     bool             nomem;
@@ -49,18 +52,29 @@ struct tr_join {
 static struct thread *
 thread_of(struct tr_join *j, uint32_t pid, uint32_t tid)
 {
-    struct thread **head = &j->buckets[(pid * 31u + tid) % BUCKETS];
-    for (struct thread *t = *head; t; t = t->next)
-        if (t->pid == pid && t->tid == tid)
-            return t;
-    struct thread *t = calloc(1, sizeof *t);
-    if (!t)
+    const uint32_t key[2] = { pid, tid };
+    uint32_t known = j->thread_index.count, i = tr_index_of(&j->thread_index, key, sizeof key);
+    if (i < known)
+        return i < j->room ? &j->threads[i] : NULL;
+    if (i < TR_NO_INDEX && i >= j->room) {
+        uint32_t room = j->room ? 2 * j->room : 64;
+        struct thread *more = realloc(j->threads, room * sizeof *more);
+        if (more) {
+            j->threads = more;
+            j->room = room;
+        }
+    }
+    if (i >= j->room)
         return NULL;
-    t->pid = pid;
-    t->tid = tid;
-    t->next = *head;
-    *head = t;
-    return t;
+    j->threads[i] = (struct thread){ .pid = pid, .tid = tid };
+    return &j->threads[i];
+}
+
+/* Those that there was memory for. */
+static uint32_t
+thread_count(const struct tr_join *j)
+{
+    return j->thread_index.count < j->room ? j->thread_index.count : j->room;
 }
 
 static struct tr_field
@@ -80,9 +94,63 @@ copy_field(struct cw_arena *arena, const struct tr_field *f)
     return c;
 }
 
+static void
+set_launched(struct tr_join *j, struct pending *p, const char *kernel)
+{
+    char *name = strdup(kernel);
+    if (!name) {
+        j->nomem = true;
+        return;
+    }
+    free(p->launched);
+    p->launched = name;
+}
+
+/* What a call launched, the one that it was made in has launched, too. */
+static void
+tell_outer(struct tr_join *j, const struct pending *p)
+{
+    const char *kernel = p->kernel.present ? p->kernel.name : p->launched;
+    if (kernel && p->below)
+        set_launched(j, p->below, kernel);
+}
+
+static void
+finish_pending(struct pending *p)
+{
+    cw_arena_finish(&p->arena);
+    free(p->launched);
+    p->launched = NULL;
+}
+
+static void
+pop(struct tr_join *j, struct thread *t)
+{
+    struct pending *p = t->top;
+    t->top = p->below;
+    tell_outer(j, p);
+    finish_pending(p);
+    p->below = j->spare;
+    j->spare = p;
+}
+
+static void deliver(struct tr_join *j, const struct thread *t, struct pending *p, int64_t end, const struct tr_field *result);
+
+/* The calls above `last` never returned. */
+static void
+abandon(struct tr_join *j, struct thread *t, const struct pending *last, int64_t now)
+{
+    while (t->top != last) {
+        deliver(j, t, t->top, now, NULL);
+        pop(j, t);
+    }
+}
+
 static struct pending *
 push(struct tr_join *j, struct thread *t, const struct tr_event *e, size_t name_length)
 {
+    if (t->top && t->top->depth + 1 >= MAX_DEPTH)
+        abandon(j, t, NULL, e->time);
     struct pending *p = j->spare;
     if (p)
         j->spare = p->below;
@@ -107,16 +175,6 @@ push(struct tr_join *j, struct thread *t, const struct tr_event *e, size_t name_
     p->depth = t->top ? t->top->depth + 1 : 0;
     t->top = p;
     return p;
-}
-
-static void
-pop(struct tr_join *j, struct thread *t)
-{
-    struct pending *p = t->top;
-    t->top = p->below;
-    cw_arena_finish(&p->arena);
-    p->below = j->spare;
-    j->spare = p;
 }
 
 /* A result that is no failure of the call: a query's "not yet", and the earlier error that a call asked for. */
@@ -154,10 +212,7 @@ finish_call(struct tr_join *j, struct thread *t, const struct tr_event *e, size_
             return;
         }
     }
-    while (t->top != match) {
-        deliver(j, t, t->top, e->time, NULL);
-        pop(j, t);
-    }
+    abandon(j, t, match, e->time);
     const struct tr_field *result = tr_find(e->fields, e->count, "result");
     if (result && result->u == 0) {
         for (unsigned i = 0; i < e->count; i++) {
@@ -214,8 +269,6 @@ take_kernel(struct pending *p, const struct tr_event *e)
     if (copy)
         *copy = copy_field(&p->arena, params);
     k->params = copy;
-    for (struct pending *outer = p->below; outer; outer = outer->below)
-        outer->launched = cw_arena_strndup(&outer->arena, k->name ? k->name : "?", strlen(k->name ? k->name : "?"));
 }
 
 /* ---- operations of the device ---- */
@@ -395,33 +448,47 @@ on_lost(void *ctx, uint64_t events)
     j->calls->lost += events;
 }
 
+struct open_call {
+    const struct thread *thread;
+    struct pending *p;
+};
+
+static int
+by_start(const void *a, const void *b)
+{
+    const struct open_call *x = a, *y = b;
+    if (x->p->start != y->p->start)
+        return x->p->start < y->p->start ? -1 : 1;
+    return x->p->depth < y->p->depth ? -1 : x->p->depth > y->p->depth;
+}
+
 /* Calls that are still open never returned: oldest first. */
 static void
 deliver_open(struct tr_join *j)
 {
-    for (;;) {
-        struct thread *oldest = NULL;
-        struct pending *first = NULL;
-        for (unsigned i = 0; i < BUCKETS; i++) {
-            for (struct thread *t = j->buckets[i]; t; t = t->next) {
-                struct pending *p = t->top;
-                while (p && p->below)
-                    p = p->below;
-                if (p && (!first || p->start < first->start)) {
-                    first = p;
-                    oldest = t;
-                }
-            }
+    size_t count = 0, n = 0;
+    for (uint32_t i = 0; i < thread_count(j); i++)
+        count += j->threads[i].top ? j->threads[i].top->depth + 1 : 0;
+    struct open_call *open = count ? malloc(count * sizeof *open) : NULL;
+    j->nomem |= count && !open;
+    for (uint32_t i = 0; i < thread_count(j); i++) {
+        for (struct pending *p = j->threads[i].top; p; p = p->below) {
+            tell_outer(j, p);
+            if (open)
+                open[n++] = (struct open_call){ &j->threads[i], p };
         }
-        if (!first)
-            return;
-        deliver(j, oldest, first, first->start, NULL);
-        struct pending **link = &oldest->top;
-        while (*link != first)
-            link = &(*link)->below;
-        *link = NULL;
-        cw_arena_finish(&first->arena);
-        free(first);
+    }
+    if (n)
+        qsort(open, n, sizeof *open, by_start);
+    for (size_t i = 0; i < n; i++)
+        deliver(j, open[i].thread, open[i].p, open[i].p->start, NULL);
+    free(open);
+    for (uint32_t i = 0; i < thread_count(j); i++) {
+        for (struct pending *p = j->threads[i].top, *below; p; p = below) {
+            below = p->below;
+            finish_pending(p);
+            free(p);
+        }
     }
 }
 
@@ -454,14 +521,12 @@ tr_join_finish(struct tr_join *j)
     if (!j)
         return;
     deliver_waiting(j);
+    bool nomem = j->nomem;
     deliver_open(j);
-    for (unsigned i = 0; i < BUCKETS; i++) {
-        while (j->buckets[i]) {
-            struct thread *t = j->buckets[i];
-            j->buckets[i] = t->next;
-            free(t);
-        }
-    }
+    if (j->nomem && !nomem)
+        say("out of memory");
+    free(j->threads);
+    tr_index_finish(&j->thread_index);
     while (j->spare) {
         struct pending *p = j->spare;
         j->spare = p->below;

@@ -30,7 +30,8 @@ struct change {
 struct export {
     struct ex_writer w;
     const struct ex_format *format;
-    struct ex_track **tracks;
+    struct ex_track **tracks;         /* by track_index */
+    struct tr_index   track_index;
     unsigned          track_count;
     struct change    *changes;
     unsigned          change_count;
@@ -50,13 +51,12 @@ flush(struct export *x)
 static const struct ex_track *
 track(struct export *x, enum ex_kind kind, uint64_t parent, uint32_t pid, uint64_t key, const char *name)
 {
-    for (unsigned i = x->track_count; i-- > 0;) {
-        const struct ex_track *t = x->tracks[i];
-        if (t->kind == kind && t->pid == pid && t->key == key && t->parent == parent)
-            return t;
-    }
+    const struct { uint64_t parent, key; uint32_t kind, pid; } whose = { parent, key, (uint32_t)kind, pid };
+    uint32_t i = tr_index_of(&x->track_index, &whose, sizeof whose);
+    if (i < x->track_count)
+        return x->tracks[i];
     struct ex_track *t = calloc(1, sizeof *t), **slot;
-    if (!t || !(slot = totals_grow(&x->totals, (void **)&x->tracks, &x->track_count, sizeof *slot))) {
+    if (i == TR_NO_INDEX || !t || !(slot = totals_grow(&x->totals, (void **)&x->tracks, &x->track_count, sizeof *slot))) {
         free(t);
         x->totals.nomem = true;
         return NULL;
@@ -118,11 +118,13 @@ queue_track(struct export *x, const struct tr_op *o)
     char name[48];
     snprintf(name, sizeof name, "device %u", o->device);
     const struct ex_track *d = p ? known(x, EX_DEVICE, p->id, o->pid, o->device, name) : NULL;
-    unsigned queues = 1;
-    for (unsigned i = 0; d && i < x->track_count; i++)
-        queues += x->tracks[i]->kind == EX_QUEUE && x->tracks[i]->parent == d->id;
-    snprintf(name, sizeof name, "device %u, queue %u", o->device, queues);
-    return d ? known(x, EX_QUEUE, d->id, o->pid, o->queue, name) : NULL;
+    if (!d)
+        return NULL;
+    unsigned before = x->track_count, *queues = &x->tracks[d->id - 1]->queues;
+    snprintf(name, sizeof name, "device %u, queue %u", o->device, *queues + 1);
+    const struct ex_track *t = known(x, EX_QUEUE, d->id, o->pid, o->queue, name);
+    *queues += x->track_count > before;
+    return t;
 }
 
 /* The call's identity: no two calls of a thread start at the same time. */
@@ -342,6 +344,7 @@ finish:
     for (unsigned i = 0; i < x.track_count; i++)
         free(x.tracks[i]);
     free(x.tracks);
+    tr_index_finish(&x.track_index);
     free(x.changes);
     totals_finish(&x.totals);
     free(dir);

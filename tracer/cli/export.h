@@ -16,6 +16,7 @@ struct ex_track {
     uint32_t     pid, tid;        /* tid: of a thread; of the others a number that no thread has */
     uint64_t     key;             /* device, or queue's address */
     bool         bytes;           /* EX_COUNTER: counts bytes */
+    unsigned     queues;          /* EX_DEVICE: how many it has */
     char         name[64];
 };
 

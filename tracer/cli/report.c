@@ -225,7 +225,7 @@ print_text(const struct totals *t, const cJSON *manifest)
     printf("recorded    %llu calls, ", (unsigned long long)t->calls);
     if (t->runtime_calls)
         printf("%llu of them the Runtime's, ", (unsigned long long)t->runtime_calls);
-    printf("%llu failed, %u processes, %u threads", (unsigned long long)t->failed, t->processes, t->thread_count);
+    printf("%llu failed, %u processes, %u threads", (unsigned long long)t->failed, t->process_count, t->thread_index.count);
     if (t->calls)
         printf(", over %.3f s", (double)(t->last - t->first) / 1e9);
     printf("\n");
@@ -370,8 +370,8 @@ print_json(const struct totals *t, cJSON *manifest)
     json_number(root, "failed", t->failed);
     json_number(root, "lost", t->lost);
     json_number(root, "launches", t->launches);
-    json_number(root, "processes", t->processes);
-    json_number(root, "threads", t->thread_count);
+    json_number(root, "processes", t->process_count);
+    json_number(root, "threads", t->thread_index.count);
     json_number(root, "nanoseconds", t->calls ? (uint64_t)(t->last - t->first) : 0);
     a = cJSON_AddArrayToObject(root, "functions");
     for (unsigned i = 0; i < t->function_count; i++) {

@@ -21,25 +21,22 @@
 
 enum { KIND_CUDA, KIND_KERNEL, KIND_COPY, KIND_MEMSET, KIND_COMPILE };
 
-/* Texts by number, each once. */
-struct intern {
-    char   **texts;
-    uint32_t count, *slots, slot_count;
+/* Of a thread, or of a device's queue. */
+struct track_key {
+    uint64_t number;
+    uint32_t pid, device;
 };
 
 struct track {
-    struct track *next;
-    uint32_t      pid;
-    uint64_t      key;
-    bool          device;
     struct cw_buf name, slices;
 };
 
 struct page {
     struct totals  memory;         /* follows allocations */
     struct kn_list kernels;
-    struct intern  names, details;
-    struct track  *tracks, **last;
+    struct tr_index names, details, track_index;
+    struct track  *tracks;         /* by track_index */
+    unsigned       track_count, queues;
     struct cw_buf  samples;
     int64_t        origin, end;
     uint64_t       in_use, slices, left_out;
@@ -47,75 +44,24 @@ struct page {
 };
 
 static uint32_t
-hash_of(const char *s)
+intern(struct page *p, struct tr_index *x, const char *s)
 {
-    uint32_t h = 2166136261u;
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 16777619u;
-    return h;
-}
-
-static bool
-grow_slots(struct intern *t)
-{
-    uint32_t n = t->slot_count ? 2 * t->slot_count : 1024, *slots = calloc(n, sizeof *slots);
-    char **texts = slots ? realloc(t->texts, n * sizeof *texts) : NULL;
-    if (!texts) {
-        free(slots);
-        return false;
-    }
-    for (uint32_t i = 0; i < t->count; i++) {
-        uint32_t h = hash_of(texts[i]) & (n - 1);
-        while (slots[h])
-            h = (h + 1) & (n - 1);
-        slots[h] = i + 1;
-    }
-    free(t->slots);
-    t->slots = slots;
-    t->texts = texts;
-    t->slot_count = n;
-    return true;
-}
-
-static uint32_t
-intern(struct page *p, struct intern *t, const char *s)
-{
-    if (2 * t->count >= t->slot_count && !grow_slots(t)) {
-        p->nomem = true;
-        return 0;
-    }
-    uint32_t h = hash_of(s) & (t->slot_count - 1);
-    for (; t->slots[h]; h = (h + 1) & (t->slot_count - 1))
-        if (!strcmp(t->texts[t->slots[h] - 1], s))
-            return t->slots[h] - 1;
-    if (!(t->texts[t->count] = strdup(s))) {
-        p->nomem = true;
-        return 0;
-    }
-    t->slots[h] = ++t->count;
-    return t->count - 1;
+    uint32_t i = tr_index_of_text(x, s);
+    p->nomem |= i == TR_NO_INDEX;
+    return i == TR_NO_INDEX ? 0 : i;
 }
 
 /* ---- tracks ---- */
 
 static struct track *
-track_of(struct page *p, bool device, uint32_t pid, uint64_t key)
+track_of(struct page *p, bool device, uint32_t pid, uint64_t number)
 {
-    for (struct track *t = p->tracks; t; t = t->next)
-        if (t->device == device && t->pid == pid && t->key == key)
-            return t;
-    struct track *t = calloc(1, sizeof *t);
-    if (!t) {
-        p->nomem = true;
-        return NULL;
-    }
-    t->device = device;
-    t->pid = pid;
-    t->key = key;
-    cw_buf_init(&t->name);
-    cw_buf_init(&t->slices);
-    *p->last = t;
-    p->last = &t->next;
+    struct track_key key = { number, pid, device };
+    uint32_t i = tr_index_of(&p->track_index, &key, sizeof key);
+    if (i < p->track_count)
+        return &p->tracks[i];
+    struct track *t = i == TR_NO_INDEX ? NULL : totals_grow(&p->memory, (void **)&p->tracks, &p->track_count, sizeof *t);
+    p->nomem |= !t;
     return t;
 }
 
@@ -132,13 +78,10 @@ thread_track(struct page *p, uint32_t pid, uint32_t tid, const char *procname)
 static struct track *
 queue_track(struct page *p, const struct tr_op *o)
 {
-    unsigned queues = 0;
     char suffix[128];
     struct track *t = track_of(p, true, o->pid, o->queue);
-    for (const struct track *q = p->tracks; q != t && q; q = q->next)
-        queues += q->device;
     if (t && !t->name.size)
-        cw_buf_printf(&t->name, "device %u, queue %u%s", o->device, queues + 1, tr_process_suffix(o->pid, suffix, sizeof suffix));
+        cw_buf_printf(&t->name, "device %u, queue %u%s", o->device, ++p->queues, tr_process_suffix(o->pid, suffix, sizeof suffix));
     return t;
 }
 
@@ -477,14 +420,14 @@ put_tables(struct cw_buf *b, const struct totals *t)
 }
 
 static void
-put_texts(struct cw_buf *b, const struct intern *t, bool quote)
+put_texts(struct cw_buf *b, const struct tr_index *x, bool quote)
 {
-    for (uint32_t i = 0; i < t->count; i++) {
+    for (uint32_t i = 0; i < x->count; i++) {
         cw_buf_puts(b, i ? "," : "");
         if (quote)
-            cw_buf_json_string(b, t->texts[i]);
+            cw_buf_json_string(b, tr_index_text(x, i));
         else
-            cw_buf_puts(b, t->texts[i]);
+            cw_buf_puts(b, tr_index_text(x, i));
     }
 }
 
@@ -527,8 +470,9 @@ put_data(struct cw_buf *b, const struct page *p, const struct totals *t, const c
     cw_buf_puts(b, "]");
     put_tables(b, t);
     cw_buf_puts(b, ",\"tracks\":[");
-    for (const struct track *k = p->tracks; k; k = k->next) {
-        cw_buf_puts(b, k == p->tracks ? "{\"name\":" : ",{\"name\":");
+    for (unsigned i = 0; i < p->track_count; i++) {
+        const struct track *k = &p->tracks[i];
+        cw_buf_puts(b, !i ? "{\"name\":" : ",{\"name\":");
         cw_buf_json_string(b, k->name.size ? k->name.data : "");
         cw_buf_puts(b, ",\"slices\":[");
         cw_buf_append(b, k->slices.data, k->slices.size);
@@ -544,7 +488,7 @@ put_data(struct cw_buf *b, const struct page *p, const struct totals *t, const c
     cw_buf_puts(b, "],\"ptx\":{");
     const char *sep = "";
     for (uint32_t i = 0; i < p->names.count; i++) {
-        const struct kn_kernel *k = kernels_find(&p->kernels, p->names.texts[i]);
+        const struct kn_kernel *k = kernels_find(&p->kernels, tr_index_text(&p->names, i));
         if (!k || strlen(k->text) > MAX_PTX)
             continue;
         cw_buf_puts(b, sep);
@@ -561,20 +505,14 @@ put_data(struct cw_buf *b, const struct page *p, const struct totals *t, const c
 static void
 finish(struct page *p)
 {
-    struct intern *const tables[] = { &p->names, &p->details };
-    for (unsigned i = 0; i < 2; i++) {
-        for (uint32_t k = 0; k < tables[i]->count; k++)
-            free(tables[i]->texts[k]);
-        free(tables[i]->texts);
-        free(tables[i]->slots);
+    for (unsigned i = 0; i < p->track_count; i++) {
+        cw_buf_finish(&p->tracks[i].name);
+        cw_buf_finish(&p->tracks[i].slices);
     }
-    while (p->tracks) {
-        struct track *t = p->tracks;
-        p->tracks = t->next;
-        cw_buf_finish(&t->name);
-        cw_buf_finish(&t->slices);
-        free(t);
-    }
+    free(p->tracks);
+    tr_index_finish(&p->names);
+    tr_index_finish(&p->details);
+    tr_index_finish(&p->track_index);
     cw_buf_finish(&p->samples);
     kernels_finish(&p->kernels);
     totals_finish(&p->memory);
@@ -585,7 +523,6 @@ report_html(FILE *out, const char *dir, const struct totals *t, const cJSON *man
 {
     struct page p = { .timed = t->device_total > 0, .origin = t->first };
     struct cw_buf data;
-    p.last = &p.tracks;
     cw_buf_init(&data);
     cw_buf_init(&p.samples);
     kernels_load(dir, &p.kernels);

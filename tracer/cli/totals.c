@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See totals.h. Lists are scanned: a program has some dozens of functions and kernels. Only live allocations are kept, and the
- * newest are searched first. */
+ * See totals.h. Short lists are scanned. Only live allocations are kept, and the newest are searched first. */
 #include "tracer/cli/totals_private.h"
 #include "tracer/cli/cli.h"
 #include "tracer/cli/process.h"
@@ -36,30 +35,26 @@ copy(struct totals *t, const char *s)
 static struct tot_function *
 function_of(struct totals *t, const char *name)
 {
-    for (unsigned i = 0; i < t->function_count; i++)
-        if (!strcmp(t->functions[i].name, name))
-            return &t->functions[i];
-    char *n = copy(t, name);
-    struct tot_function *f = n ? TOTALS_GROW(t, functions, function_count) : NULL;
+    uint32_t i = tr_index_of_text(&t->function_index, name);
+    t->nomem |= i == TR_NO_INDEX;
+    if (i < t->function_count || i == TR_NO_INDEX)
+        return i == TR_NO_INDEX ? NULL : &t->functions[i];
+    struct tot_function *f = TOTALS_GROW(t, functions, function_count);
     if (f)
-        f->name = n;
-    else
-        free(n);
+        f->name = tr_index_text(&t->function_index, i);
     return f;
 }
 
 struct tot_kernel *
 totals_kernel(struct totals *t, const char *name)
 {
-    for (unsigned i = 0; i < t->kernel_count; i++)
-        if (!strcmp(t->kernels[i].name, name))
-            return &t->kernels[i];
-    char *n = copy(t, name);
-    struct tot_kernel *k = n ? TOTALS_GROW(t, kernels, kernel_count) : NULL;
+    uint32_t i = tr_index_of_text(&t->kernel_index, name);
+    t->nomem |= i == TR_NO_INDEX;
+    if (i < t->kernel_count || i == TR_NO_INDEX)
+        return i == TR_NO_INDEX ? NULL : &t->kernels[i];
+    struct tot_kernel *k = TOTALS_GROW(t, kernels, kernel_count);
     if (k)
-        k->name = n;
-    else
-        free(n);
+        k->name = tr_index_text(&t->kernel_index, i);
     return k;
 }
 
@@ -89,28 +84,13 @@ arg(const struct tr_call *c, const char *name)
     return f && (f->kind == TR_UINT || f->kind == TR_INT) ? f->u : 0;
 }
 
-static void
-count_thread(struct totals *t, uint32_t pid, uint32_t tid)
-{
-    uint64_t key = (uint64_t)pid << 32 | tid;
-    bool known_process = false;
-    for (unsigned i = t->thread_count; i-- > 0;) {
-        if (t->threads[i] == key)
-            return;
-        known_process |= t->threads[i] >> 32 == pid;
-    }
-    uint64_t *e = TOTALS_GROW(t, threads, thread_count);
-    if (e)
-        *e = key;
-    t->processes += !known_process;
-}
-
 static struct tot_process *
 process_of(struct totals *t, uint32_t pid)
 {
-    for (unsigned i = t->process_count; i-- > 0;)
-        if (t->process_list[i].pid == pid)
-            return &t->process_list[i];
+    uint32_t i = tr_index_of(&t->process_index, &pid, sizeof pid);
+    t->nomem |= i == TR_NO_INDEX;
+    if (i < t->process_count || i == TR_NO_INDEX)
+        return i == TR_NO_INDEX ? NULL : &t->process_list[i];
     struct tot_process *p = TOTALS_GROW(t, process_list, process_count);
     if (p)
         p->pid = pid;
@@ -269,7 +249,8 @@ on_call(void *ctx, const struct tr_call *c)
         t->first = c->start;
     if (c->end > t->last)
         t->last = c->end;
-    count_thread(t, c->pid, c->tid);
+    uint64_t thread = (uint64_t)c->pid << 32 | c->tid;
+    t->nomem |= tr_index_of(&t->thread_index, &thread, sizeof thread) == TR_NO_INDEX;
     count_process(t, c);
     if (c->failed) {
         t->failed++;
@@ -360,10 +341,6 @@ free_pairs(struct tot_error *e, unsigned count)
 void
 totals_finish(struct totals *t)
 {
-    for (unsigned i = 0; i < t->function_count; i++)
-        free(t->functions[i].name);
-    for (unsigned i = 0; i < t->kernel_count; i++)
-        free(t->kernels[i].name);
     for (unsigned i = 0; i < t->module_count; i++) {
         free(t->modules[i].kind);
         free(t->modules[i].file);
@@ -376,8 +353,11 @@ totals_finish(struct totals *t)
     free(t->spans);
     free(t->made);
     free(t->devices);
-    free(t->threads);
     free(t->process_list);
+    tr_index_finish(&t->function_index);
+    tr_index_finish(&t->kernel_index);
+    tr_index_finish(&t->thread_index);
+    tr_index_finish(&t->process_index);
     free_pairs(t->errors, t->error_count);
     free_pairs(t->missing, t->missing_count);
     memset(t, 0, sizeof *t);

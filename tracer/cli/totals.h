@@ -3,12 +3,13 @@
 #ifndef CW_TRACE_TOTALS_H
 #define CW_TRACE_TOTALS_H
 
+#include "tracer/cli/index.h"
 #include "tracer/cli/reader.h"
 
 #define MAX_GRIDS 8u
 
 struct tot_function {
-    char    *name;
+    const char *name;
     uint64_t calls, errors, unfinished;
     int64_t  total, longest;      /* ns */
 };
@@ -24,7 +25,7 @@ struct tot_grid {
 };
 
 struct tot_kernel {
-    char    *name;
+    const char *name;
     uint64_t launches, errors, other_grids;   /* launches with grids beyond the first MAX_GRIDS */
     int64_t  total;               /* ns inside the launching call */
     struct tot_times device;
@@ -85,8 +86,7 @@ struct totals {
     struct tot_error    *missing;    unsigned missing_count;     /* cuGetProcAddress queries without an answer */
     struct tot_module   *modules;    unsigned module_count;
     struct tot_block    *blocks;     unsigned block_count;       /* allocations, live and freed */
-    uint64_t *threads;               unsigned thread_count;      /* pid << 32 | tid */
-    unsigned  processes;
+    struct tr_index function_index, kernel_index, thread_index, process_index;  /* while reading: of the arrays; threads: pid << 32 | tid */
     struct tot_process *process_list; unsigned process_count;    /* by rank */
     uint64_t  calls, runtime_calls, failed, lost, launches;      /* calls: of both APIs */
     uint64_t  allocations[2], allocated[2], frees[2], freed[2], live[2], peak[2];   /* [0] device, [1] host */
