@@ -766,70 +766,6 @@ memory_pending(void)
     OK(cuStreamDestroy_v2(s));
 }
 
-/* New parameters keep a node's cluster dimension, and must suit it. */
-static void
-cluster(void)
-{
-    int has = 0;
-    OK(cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0));
-    CUgraph g;
-    OK(cuGraphCreate(&g, 0));
-    CUgraphNode n = add_mad(g, NULL, 0, x, 1, 0);
-    CUkernelNodeAttrValue two = { .clusterDim = { 2, 1, 1 } }, is = { 0 };
-    if (cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &two) != CUDA_SUCCESS) {
-        EXPECT(!has);
-        OK(cuGraphDestroy(g));
-        return;
-    }
-    CUgraphExec e = instantiate(g);
-    struct args t;
-    CUDA_KERNEL_NODE_PARAMS k = node_params(mad, mad_args(&t, x, 2, 1));
-    OK(cuGraphKernelNodeSetParams_v2(n, &k));
-    OK(cuGraphKernelNodeGetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &is));
-    EXPECT(is.clusterDim.x == 2 && is.clusterDim.y == 1 && is.clusterDim.z == 1);
-    OK(cuGraphExecKernelNodeSetParams_v2(e, n, &k));
-    k.gridDimX = 3;                     /* no whole clusters */
-    EXPECT_RESULT(cuGraphKernelNodeSetParams_v2(n, &k), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-    EXPECT_RESULT(cuGraphExecKernelNodeSetParams_v2(e, n, &k), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-    /* nor are they copied to a node that they do not suit */
-    CUgraphNode other;
-    OK(cuGraphAddKernelNode_v2(&other, g, NULL, 0, &k));
-    EXPECT_RESULT(cuGraphKernelNodeCopyAttributes(other, n), CUDA_ERROR_INVALID_VALUE);
-    OK(cuGraphKernelNodeGetAttribute(other, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &is));
-    EXPECT(is.clusterDim.x == 0);
-    OK(cuGraphExecDestroy(e));
-    OK(cuGraphDestroy(g));
-}
-
-/* Hints of a kernel node read back, also from a clone's and from the node that they are copied to; new parameters leave them. */
-static void
-hints(void)
-{
-    CUgraph g, clone;
-    CUgraphNode there;
-    OK(cuGraphCreate(&g, 0));
-    CUgraphNode n = add_mad(g, NULL, 0, x, 1, 0), other = add_mad(g, NULL, 0, x, 1, 0);
-    CUkernelNodeAttrValue v = { .sharedMemCarveout = 50 };
-    OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &v));
-    v = (CUkernelNodeAttrValue){ .memSyncDomainMap = { 1, 0 } };
-    OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
-    struct args t;
-    CUDA_KERNEL_NODE_PARAMS k = node_params(mad, mad_args(&t, x, 2, 1));
-    OK(cuGraphKernelNodeSetParams_v2(n, &k));
-    OK(cuGraphKernelNodeCopyAttributes(other, n));
-    OK(cuGraphClone(&clone, g));
-    OK(cuGraphNodeFindInClone(&there, n, clone));
-    CUgraphNode all[] = { n, other, there };
-    for (unsigned i = 0; i < 3; i++) {
-        OK(cuGraphKernelNodeGetAttribute(all[i], (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &v));
-        EXPECT(v.sharedMemCarveout == 50);
-        OK(cuGraphKernelNodeGetAttribute(all[i], (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
-        EXPECT(v.memSyncDomainMap.default_ == 1 && v.memSyncDomainMap.remote == 0);
-    }
-    OK(cuGraphDestroy(clone));
-    OK(cuGraphDestroy(g));
-}
-
 /* An event that was recorded in a capture, and then by a launch, is one that was recorded ("cuEventRecord": the latest record counts). */
 static void
 recorded_again(void)
@@ -997,7 +933,7 @@ main(void)
         { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
         { "unloaded", unloaded }, { "topology", topology }, { "users", users }, { "many_users", many_users },
-        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending }, { "cluster", cluster }, { "hints", hints },
+        { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending },
         { "recorded_again", recorded_again }, { "captured_elsewhere", captured_elsewhere }, { "freed", freed }, { "arrays", arrays }, { "large", large },
     };
     run_cases(tests, sizeof tests / sizeof *tests);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Attributes of kernel nodes. Nothing is launched. */
+#include "tests/driver/graphs.h"
+
+#include <stdint.h>
+
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 p) {\n  ret;\n}\n";
+
+static CUfunction k;
+static uint32_t argument;
+static void *arguments[] = { &argument };
+
+static CUDA_KERNEL_NODE_PARAMS
+four_blocks(void)
+{
+    CUDA_KERNEL_NODE_PARAMS p = one_thread(k, arguments);
+    p.gridDimX = 4;
+    return p;
+}
+
+static CUgraphNode
+add_kernel(CUgraph g)
+{
+    CUgraphNode n = NULL;
+    CUDA_KERNEL_NODE_PARAMS p = four_blocks();
+    OK(cuGraphAddKernelNode_v2(&n, g, NULL, 0, &p));
+    return n;
+}
+
+static CUkernelNodeAttrValue
+get(CUgraphNode n, CUlaunchAttributeID id)
+{
+    CUkernelNodeAttrValue v = { 0 };
+    OK(cuGraphKernelNodeGetAttribute(n, (CUkernelNodeAttrID)id, &v));
+    return v;
+}
+
+/* New parameters keep a node's cluster dimension, and must suit it. */
+static void
+cluster(void)
+{
+    int has = 0;
+    OK(cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0));
+    CUgraph g;
+    OK(cuGraphCreate(&g, 0));
+    CUgraphNode n = add_kernel(g);
+    CUkernelNodeAttrValue two = { .clusterDim = { 2, 1, 1 } };
+    if (cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &two) != CUDA_SUCCESS) {
+        EXPECT(!has);
+        OK(cuGraphDestroy(g));
+        return;
+    }
+    CUgraphExec e = instantiate(g);
+    CUDA_KERNEL_NODE_PARAMS p = four_blocks();
+    OK(cuGraphKernelNodeSetParams_v2(n, &p));
+    CUkernelNodeAttrValue is = get(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    EXPECT(is.clusterDim.x == 2 && is.clusterDim.y == 1 && is.clusterDim.z == 1);
+    OK(cuGraphExecKernelNodeSetParams_v2(e, n, &p));
+    p.gridDimX = 3;                     /* no whole clusters */
+    EXPECT_RESULT(cuGraphKernelNodeSetParams_v2(n, &p), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    EXPECT_RESULT(cuGraphExecKernelNodeSetParams_v2(e, n, &p), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    /* nor are they copied to a node that they do not suit */
+    CUgraphNode other;
+    OK(cuGraphAddKernelNode_v2(&other, g, NULL, 0, &p));
+    EXPECT_RESULT(cuGraphKernelNodeCopyAttributes(other, n), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(get(other, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim.x == 0);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+}
+
+/* Hints of a kernel node read back, also from a clone's and from the node that they are copied to; new parameters leave them. */
+static void
+hints(void)
+{
+    CUgraph g, clone;
+    CUgraphNode there;
+    OK(cuGraphCreate(&g, 0));
+    CUgraphNode n = add_kernel(g), other = add_kernel(g);
+    CUkernelNodeAttrValue v = { .sharedMemCarveout = 50 };
+    OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &v));
+    v = (CUkernelNodeAttrValue){ .memSyncDomainMap = { 1, 0 } };
+    OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
+    CUDA_KERNEL_NODE_PARAMS p = four_blocks();
+    OK(cuGraphKernelNodeSetParams_v2(n, &p));
+    OK(cuGraphKernelNodeCopyAttributes(other, n));
+    OK(cuGraphClone(&clone, g));
+    OK(cuGraphNodeFindInClone(&there, n, clone));
+    CUgraphNode all[] = { n, other, there };
+    for (unsigned i = 0; i < 3; i++) {
+        EXPECT(get(all[i], CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT).sharedMemCarveout == 50);
+        v = get(all[i], CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
+        EXPECT(v.memSyncDomainMap.default_ == 1 && v.memSyncDomainMap.remote == 0);
+    }
+    OK(cuGraphDestroy(clone));
+    OK(cuGraphDestroy(g));
+}
+
+int
+main(void)
+{
+    CUmodule m;
+    CUcontext ctx = make_context();
+    OK(cuModuleLoadData(&m, ptx));
+    OK(cuModuleGetFunction(&k, m, "k"));
+    if (failures)
+        return 1;
+    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints } };
+    run_cases(tests, sizeof tests / sizeof *tests);
+    OK(cuCtxDestroy_v2(ctx));
+    return failures != 0;
+}
