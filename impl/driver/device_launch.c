@@ -84,7 +84,7 @@ child(struct ctx *c, struct func *by, CUstream h, struct record *r, unsigned dep
     }
     struct cwb_launch l = { .grid = { r->grid[0], r->grid[1], r->grid[2] }, .block = { r->block[0], r->block[1], r->block[2] },
                             .dynamic_shared = r->shared, .params = r->params, .param_size = f->k->param_size };
-    CUresult e = f->k->launches ? parent(c, f, h, &l, depth + 1) : launch_plain(c, f, h, &l);
+    CUresult e = f->k->launches ? parent(c, f, h, &l, depth + 1) : launch_plain(c, f, h, &l, NULL);
     const char *why = "?";
     if (e != CUDA_SUCCESS && drv_cuGetErrorName(e, &why) == CUDA_SUCCESS)
         cw_error("%s launched %s with %u x %u x %u blocks of %u x %u x %u threads, which fails: %s", by->k->name, name, r->grid[0], r->grid[1],
@@ -109,7 +109,7 @@ parent(struct ctx *c, struct func *f, CUstream h, struct cwb_launch *l, unsigned
     enum { DEPTH = 1024 };
     struct record *all = NULL;
     uint32_t *order = malloc(RECORDS * sizeof *order), n = 0;
-    CUresult e = !order ? CUDA_ERROR_OUT_OF_MEMORY : depth > DEPTH ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : launch_plain(c, f, h, l);
+    CUresult e = !order ? CUDA_ERROR_OUT_OF_MEMORY : depth > DEPTH ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : launch_plain(c, f, h, l, NULL);
     if (e == CUDA_SUCCESS)
         e = take_records(f, h, &all, order, &n);
     CUresult first = e;

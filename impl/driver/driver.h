@@ -261,13 +261,18 @@ struct hints {
     CUclusterSchedulingPolicy clusters;
     unsigned carveout;
     int priority;
+    uint32_t set;                       /* a bit for each that hint_set has set */
 };
+
+extern const struct hints hints_unset;              /* what a stream or kernel node has that was told nothing ("Memory Synchronization Domains": domain 0 and 1) */
 
 enum { HINT_STREAM = 1, HINT_KERNEL = 2 };          /* who may have it: streams; launches and kernel nodes */
 bool     hint_for(unsigned whom, CUlaunchAttributeID id);
 /* For attributes that hint_for says someone may have. */
 CUresult hint_set(struct hints *h, CUlaunchAttributeID id, const CUlaunchAttributeValue *v);
 void     hint_get(const struct hints *h, CUlaunchAttributeID id, CUlaunchAttributeValue *v);
+/* Of the kernel node that a launch in a captured stream makes: what the launch has set (NULL: nothing), else what the stream has. */
+void     hints_capture(struct hints *node, const struct hints *stream, const struct hints *launch);
 
 /* ---- streams and events (stream.c, event.c) -------------------------------------------------------------------------------- */
 
@@ -328,6 +333,7 @@ CUresult stream_context(CUstream h, struct ctx **c, struct stream **hold);
     do { CUresult r_ = ctx_error(c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 /* The stream that h names in context c, with a reference: 0 and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or a handle. */
 CUresult stream_get(struct ctx *c, CUstream h, struct stream **out);
+struct hints stream_hints(struct stream *s);
 /* green: the green context's handle, or 0. With a reference. */
 CUresult stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool legacy, struct stream **out);
 /* Bracket every submission: takes ctx.order and applies the default-stream rules. */
@@ -594,8 +600,9 @@ void     ptx_list_finish(struct ptx_list *l);
 cw_result program_link(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out);
 
 CUresult module_make(struct ctx *c, struct program *p, struct module **out);     /* with a reference */
-/* function.c: a launch without what the kernel launches itself; device_launch.c: of a kernel that does (cwj_kernel.launches). */
-CUresult launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l);
+/* function.c: a launch without what the kernel launches itself, with the hints that the call gives (NULL: none); device_launch.c: of a kernel that does
+ * (cwj_kernel.launches). */
+CUresult launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l, const struct hints *hints);
 CUresult launch_parent(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l);
 CUresult module_function(struct module *m, const char *name, struct func **out);
 CUresult module_function_at(struct module *m, uint32_t index, struct func **out);

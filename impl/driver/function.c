@@ -304,8 +304,20 @@ launch_check(struct func *f, const struct cwb_launch *l)
     return func_ready(f);
 }
 
+/* The node that a launch in a captured stream makes. */
+static CUresult
+capture_launch(struct stream *s, struct func *f, const struct cwb_launch *l, const struct hints *hints)
+{
+    const struct hints of_stream = stream_hints(s);
+    struct work w;
+    CUresult e = work_kernel(&w, f, l);
+    if (e == CUDA_SUCCESS)
+        hints_capture(&w.kernel.hints, &of_stream, hints);
+    return capture_work(s, e, &w);
+}
+
 CUresult
-launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
+launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l, const struct hints *hints)
 {
     CUresult e = CUDA_SUCCESS;
     if (__builtin_expect(atomic_load_explicit(&f->cluster[0], memory_order_relaxed), 0))
@@ -331,12 +343,10 @@ launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch 
     if (!checked)
         e = launch_check(f, l);
     if (stream_captures(s)) {
-        struct work w;
-        if (e != CUDA_SUCCESS) {        /* a bad launch ends a capture, as seen on NVIDIA's driver; a bad copy does not */
-            (void)capture_refuse(s);
-            return e;
-        }
-        return capture_work(s, work_kernel(&w, f, l), &w);
+        if (e == CUDA_SUCCESS)
+            return capture_launch(s, f, l, hints);
+        (void)capture_refuse(s);        /* a bad launch ends a capture, as seen on NVIDIA's driver; a bad copy does not */
+        return e;
     }
     if (e != CUDA_SUCCESS)
         return e;
@@ -353,9 +363,9 @@ launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch 
 }
 
 static CUresult
-launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
+launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l, const struct hints *hints)
 {
-    return f->k->launches ? launch_parent(c, f, hStream, l) : launch_plain(c, f, hStream, l);
+    return f->k->launches ? launch_parent(c, f, hStream, l) : launch_plain(c, f, hStream, l, hints);
 }
 
 /* Gather the parameter block, param_size bytes of zeros, from kernelParams or extra. */
@@ -395,7 +405,7 @@ params_pack(const struct func *f, void **kernelParams, void **extra, uint8_t *bl
 }
 
 static CUresult
-launch_packed(struct ctx *c, CUfunction h, struct cwb_launch *l, CUstream hStream, void **kernelParams, void **extra)
+launch_packed(struct ctx *c, CUfunction h, struct cwb_launch *l, const struct hints *hints, CUstream hStream, void **kernelParams, void **extra)
 {
     struct func *f AUTO_PUT = NULL;
     CUresult e = func_get(c, h, &f);
@@ -410,7 +420,7 @@ launch_packed(struct ctx *c, CUfunction h, struct cwb_launch *l, CUstream hStrea
     if (e == CUDA_SUCCESS) {
         l->params = block;
         l->param_size = k->param_size;
-        e = launch(c, f, hStream, l);
+        e = launch(c, f, hStream, l, hints);
     }
     if (block != small)
         free(block);
@@ -426,7 +436,7 @@ drv_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, u
     STREAM_CONTEXT(c, hStream);
     struct cwb_launch l = { .grid = { gridDimX, gridDimY, gridDimZ }, .block = { blockDimX, blockDimY, blockDimZ },
                             .dynamic_shared = sharedMemBytes };
-    return launch_packed(c, f, &l, hStream, kernelParams, extra);
+    return launch_packed(c, f, &l, NULL, hStream, kernelParams, extra);
 }
 
 CUresult
@@ -438,7 +448,7 @@ drv_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int 
     STREAM_CONTEXT(c, hStream);
     struct cwb_launch l = { .grid = { gridDimX, gridDimY, gridDimZ }, .block = { blockDimX, blockDimY, blockDimZ },
                             .dynamic_shared = sharedMemBytes, .flags = CWB_LAUNCH_COOPERATIVE };
-    return launch_packed(c, f, &l, hStream, kernelParams, NULL);
+    return launch_packed(c, f, &l, NULL, hStream, kernelParams, NULL);
 }
 
 /* Whether a launch names a function and a stream of one context: where it does not, that is what it is told of, whatever its attributes. */
@@ -467,7 +477,7 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
                             .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
                             .dynamic_shared = config->sharedMemBytes };
     CUevent after[2] = { NULL, NULL };  /* to record behind the launch */
-    struct hints hints = { 0 };         /* checked alone */
+    struct hints hints = hints_unset;   /* checked alone, or those of the node that the launch makes */
     CUresult e = CUDA_SUCCESS;
     for (unsigned i = 0; i < config->numAttrs && e == CUDA_SUCCESS; i++) {
         const CUlaunchAttribute *a = &config->attrs[i];
@@ -511,7 +521,7 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
         CUresult named = launch_named(c, f, config->hStream);
         return named == CUDA_SUCCESS ? e : named;
     }
-    e = launch_packed(c, f, &l, config->hStream, kernelParams, extra);
+    e = launch_packed(c, f, &l, &hints, config->hStream, kernelParams, extra);
     for (unsigned i = 0; i < COUNT(after) && e == CUDA_SUCCESS; i++)
         if (after[i])
             e = drv_cuEventRecord(after[i], config->hStream);
@@ -617,7 +627,7 @@ launch_state(CUfunction hfunc, int width, int height, CUstream s)
     pthread_mutex_unlock(&f->lock);
     e = ctx_error(c);
     if (e == CUDA_SUCCESS)
-        e = launch(c, f, s, &l);
+        e = launch(c, f, s, &l, NULL);
     free(copy);
     return e;
 }

@@ -132,7 +132,7 @@ work_kernel(struct work *w, struct func *f, const struct cwb_launch *l)
     for (uint32_t i = 0; i < k->nparams; i++)
         args[i] = block + k->params[i].offset;
     handle_ref(&f->obj);
-    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = { .f = f, .l = *l, .args = args } };
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = { .f = f, .l = *l, .args = args, .hints = hints_unset } };
     w->kernel.l.params = block;
     w->kernel.l.param_size = k->param_size;
     return CUDA_SUCCESS;

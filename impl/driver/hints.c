@@ -5,18 +5,21 @@
 
 enum { SYNC_DOMAINS = 4 };              /* the most that a GPU has; here all are one, so that any map is true */
 
+static const uint8_t takers[] = {
+    [CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW] = HINT_STREAM | HINT_KERNEL,
+    [CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY] = HINT_STREAM,
+    [CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE] = HINT_KERNEL,
+    [CU_LAUNCH_ATTRIBUTE_PRIORITY] = HINT_STREAM | HINT_KERNEL,
+    [CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP] = HINT_STREAM | HINT_KERNEL,
+    [CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN] = HINT_STREAM | HINT_KERNEL,
+    [CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = HINT_KERNEL,
+};
+
+const struct hints hints_unset = { .sync = CU_SYNC_POLICY_AUTO, .domains.remote = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE };
+
 bool
 hint_for(unsigned whom, CUlaunchAttributeID id)
 {
-    static const uint8_t takers[] = {
-        [CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW] = HINT_STREAM | HINT_KERNEL,
-        [CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY] = HINT_STREAM,
-        [CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE] = HINT_KERNEL,
-        [CU_LAUNCH_ATTRIBUTE_PRIORITY] = HINT_STREAM | HINT_KERNEL,
-        [CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP] = HINT_STREAM | HINT_KERNEL,
-        [CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN] = HINT_STREAM | HINT_KERNEL,
-        [CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = HINT_KERNEL,
-    };
     return (unsigned)id < COUNT(takers) && takers[id] & whom;
 }
 
@@ -60,6 +63,7 @@ hint_set(struct hints *h, CUlaunchAttributeID id, const CUlaunchAttributeValue *
         ok = new.carveout <= 100;
         break;
     }
+    new.set |= 1u << id;
     if (ok)
         *h = new;
     return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -76,5 +80,20 @@ hint_get(const struct hints *h, CUlaunchAttributeID id, CUlaunchAttributeValue *
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:               v->memSyncDomainMap = h->domains; break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:                   v->memSyncDomain = h->domain; break;
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:  v->sharedMemCarveout = h->carveout; break;
+    }
+}
+
+/* "cuGraphInstantiate" says it of priorities, the CUDA C++ Programming Guide ("Memory Synchronization Domains") of domains and their map. */
+void
+hints_capture(struct hints *node, const struct hints *stream, const struct hints *launch)
+{
+    *node = hints_unset;
+    for (unsigned id = 0; id < COUNT(takers); id++) {
+        const struct hints *from = launch && launch->set & 1u << id ? launch : takers[id] == (HINT_STREAM | HINT_KERNEL) ? stream : NULL;
+        CUlaunchAttributeValue v;
+        if (!from)
+            continue;
+        hint_get(from, (CUlaunchAttributeID)id, &v);
+        (void)hint_set(node, (CUlaunchAttributeID)id, &v);      /* as it was set there */
     }
 }

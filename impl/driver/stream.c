@@ -162,7 +162,8 @@ stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool le
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
     s->flags = flags;
-    s->hints = (struct hints){ .priority = priority_possible(priority), .sync = CU_SYNC_POLICY_AUTO, .domains.remote = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE };
+    s->hints = hints_unset;
+    s->hints.priority = priority_possible(priority);
     s->id = atomic_fetch_add(&next_id, 1);
     s->green = green;
     s->is_legacy = legacy;
@@ -501,8 +502,8 @@ drv_cuStreamDestroy(CUstream hStream)
     struct stream *s AUTO_PUT = NULL;                                                                                  \
     do { CUresult r_ = stream_get(c, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 
-static struct hints
-hints_of(struct stream *s)
+struct hints
+stream_hints(struct stream *s)
 {
     pthread_mutex_lock(&s->obj.ctx->lock);
     struct hints h = s->hints;
@@ -516,7 +517,7 @@ drv_cuStreamGetPriority(CUstream hStream, int *priority)
     STREAM(s, hStream);
     if (!priority)
         return CUDA_ERROR_INVALID_VALUE;
-    *priority = hints_of(s).priority;
+    *priority = stream_hints(s).priority;
     return CUDA_SUCCESS;
 }
 
@@ -946,7 +947,7 @@ drv_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValu
     STREAM(s, hStream);
     if (!value || !hint_for(HINT_STREAM, attr))
         return CUDA_ERROR_INVALID_VALUE;
-    struct hints h = hints_of(s);
+    struct hints h = stream_hints(s);
     memset(value, 0, sizeof *value);
     hint_get(&h, attr, value);
     return CUDA_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attributes of kernel nodes. Nothing is launched. */
+ * Attributes of kernel nodes, also of those that captured launches make. Nothing is launched. */
 #include "tests/driver/graphs.h"
 
 #include <stdint.h>
@@ -7,6 +7,7 @@
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 p) {\n  ret;\n}\n";
 
 static CUfunction k;
+static CUdeviceptr memory;
 static uint32_t argument;
 static void *arguments[] = { &argument };
 
@@ -95,6 +96,65 @@ hints(void)
     OK(cuGraphDestroy(g));
 }
 
+/* The only node of what s captures of a launch with these attributes; *g is its graph. */
+static CUgraphNode
+capture(CUstream s, CUlaunchAttribute *attrs, unsigned count, CUgraph *g)
+{
+    CUlaunchConfig config = { .gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s,
+                              .attrs = attrs, .numAttrs = count };
+    CUgraphNode n = NULL;
+    size_t nodes = 1;
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuLaunchKernelEx(&config, k, arguments, NULL));
+    OK(cuStreamEndCapture(s, g));
+    OK(cuGraphGetNodes(*g, &n, &nodes));
+    return n;
+}
+
+/* A captured launch's node has the attributes of the launch, and the stream's where the launch has none ("cuGraphInstantiate": priorities; CUDA C++
+ * Programming Guide, "Memory Synchronization Domains"). */
+static void
+captured(void)
+{
+    CUgraph g;
+    CUstream s;
+    OK(cuStreamCreateWithPriority(&s, CU_STREAM_NON_BLOCKING, -2));
+    CUgraphNode n = capture(s, NULL, 0, &g);
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_PRIORITY).priority == -2);
+    CUkernelNodeAttrValue v = get(n, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
+    EXPECT(v.memSyncDomainMap.default_ == 0 && v.memSyncDomainMap.remote == 1);
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN).memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT);
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT).sharedMemCarveout == 0);
+    OK(cuGraphDestroy(g));
+
+    CUstreamAttrValue of_stream = { .memSyncDomainMap = { 2, 3 } };
+    OK(cuStreamSetAttribute(s, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &of_stream));
+    CUaccessPolicyWindow window = { (void *)(uintptr_t)memory, 64, 0.5f, CU_ACCESS_PROPERTY_PERSISTING, CU_ACCESS_PROPERTY_STREAMING };
+    CUlaunchAttribute attrs[] = {
+        { .id = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, .value = { .accessPolicyWindow = window } },
+        { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, .value = { .clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_SPREAD } },
+        { .id = CU_LAUNCH_ATTRIBUTE_PRIORITY, .value = { .priority = -1 } },
+        { .id = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, .value = { .memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE } },
+        { .id = CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, .value = { .sharedMemCarveout = 50 } },
+        { .id = CU_LAUNCH_ATTRIBUTE_IGNORE, .value = { .priority = 0 } },
+    };
+    n = capture(s, attrs, sizeof attrs / sizeof *attrs, &g);
+    v = get(n, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW);
+    EXPECT(v.accessPolicyWindow.base_ptr == window.base_ptr && v.accessPolicyWindow.num_bytes == 64 && v.accessPolicyWindow.hitRatio == 0.5f &&
+           v.accessPolicyWindow.hitProp == CU_ACCESS_PROPERTY_PERSISTING && v.accessPolicyWindow.missProp == CU_ACCESS_PROPERTY_STREAMING);
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE).clusterSchedulingPolicyPreference == CU_CLUSTER_SCHEDULING_POLICY_SPREAD);
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_PRIORITY).priority == -1);
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN).memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+    v = get(n, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
+    EXPECT(v.memSyncDomainMap.default_ == 2 && v.memSyncDomainMap.remote == 3);         /* the stream's */
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT).sharedMemCarveout == 50);
+    /* and none of it is the stream's */
+    OK(cuStreamGetAttribute(s, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_PRIORITY, &of_stream));
+    EXPECT(of_stream.priority == -2);
+    OK(cuGraphDestroy(g));
+    OK(cuStreamDestroy_v2(s));
+}
+
 int
 main(void)
 {
@@ -102,9 +162,10 @@ main(void)
     CUcontext ctx = make_context();
     OK(cuModuleLoadData(&m, ptx));
     OK(cuModuleGetFunction(&k, m, "k"));
+    OK(cuMemAlloc_v2(&memory, 4096));
     if (failures)
         return 1;
-    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints } };
+    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured } };
     run_cases(tests, sizeof tests / sizeof *tests);
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;
