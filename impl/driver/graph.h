@@ -185,6 +185,7 @@ stream_captures(const struct stream *s)
 CUresult capture_work(struct stream *s, CUresult result, struct work *w);
 CUresult capture_record(struct stream *s, struct event *e);
 /* cuStreamWaitEvent where the stream captures or the event was recorded in a capture. False: neither holds any more; wait as usual. */
+CUresult capture_error(struct stream *s);        /* what is wrong with it: of an operation that does nothing, and makes no node */
 bool capture_wait(struct stream *s, struct event *ev, CUresult *result);
 
 /* ---- executable graphs (graph_exec.c) -------------------------------------------------------------------------------------- */

@@ -265,6 +265,22 @@ capture_wait_check(struct stream *s)
 
 /* ---- what the stream's operations call ---------------------------------------------------------------------------------------------- */
 
+/* Under graph_lock. */
+static CUresult
+part_error(const struct part *p)
+{
+    return !p ? CUDA_ERROR_ILLEGAL_STATE : p->c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+}
+
+CUresult
+capture_error(struct stream *s)
+{
+    pthread_mutex_lock(&graph_lock);
+    CUresult e = part_error(part_of(s));
+    pthread_mutex_unlock(&graph_lock);
+    return e;
+}
+
 CUresult
 capture_work(struct stream *s, CUresult result, struct work *w)
 {
@@ -273,7 +289,7 @@ capture_work(struct stream *s, CUresult result, struct work *w)
     CUgraphNode h;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
-    CUresult e = !p ? CUDA_ERROR_ILLEGAL_STATE : p->c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+    CUresult e = part_error(p);
     if (e == CUDA_SUCCESS && !set_reserve(p, 1))
         e = CUDA_ERROR_OUT_OF_MEMORY;
     if (e == CUDA_SUCCESS) {
@@ -295,7 +311,7 @@ capture_record(struct stream *s, struct event *ev)
 {
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
-    CUresult e = !p ? CUDA_ERROR_ILLEGAL_STATE : p->c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+    CUresult e = part_error(p);
     CUgraphNode *copy = NULL;
     if (e == CUDA_SUCCESS && p->n && !(copy = malloc(p->n * sizeof *copy)))
         e = CUDA_ERROR_OUT_OF_MEMORY;
@@ -593,7 +609,7 @@ drv_cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependen
     STREAM(s, hStream);
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
-    CUresult e = !p ? CUDA_ERROR_ILLEGAL_STATE : p->c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+    CUresult e = part_error(p);
     if (e == CUDA_SUCCESS && (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (numDependencies && !dependencies)))
         e = CUDA_ERROR_INVALID_VALUE;
     if (e == CUDA_SUCCESS)

@@ -706,7 +706,7 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         return e;
     if (stream_captures(s)) {
         struct work w;
-        return dptr ? capture_work(s, work_free(&w, dptr), &w) : CUDA_SUCCESS;
+        return dptr ? capture_work(s, work_free(&w, dptr), &w) : capture_error(s);
     }
     CAPTURE_SAFE();
     if (!dptr)

@@ -790,6 +790,27 @@ recorded_again(void)
     OK(cuStreamDestroy_v2(s));
 }
 
+/* Freeing nothing is no node, and finds a capture that failed all the same (an H200). */
+static void
+freed_nothing(void)
+{
+    CUstream s = stream();
+    CUgraph g;
+    size_t nodes = 1;
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuMemFreeAsync(0, s));
+    OK(cuStreamEndCapture(s, &g));
+    OK(cuGraphGetNodes(g, NULL, &nodes));
+    EXPECT(nodes == 0);
+    OK(cuGraphDestroy(g));
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT_RESULT(cuStreamSynchronize(s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_RESULT(cuMemFreeAsync(0, s), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    EXPECT_RESULT(cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cuMemFreeAsync(0, s));
+    OK(cuStreamDestroy_v2(s));
+}
+
 /* What a stream captures is for its context, whichever is current. */
 static void
 captured_elsewhere(void)
@@ -934,7 +955,7 @@ main(void)
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
         { "unloaded", unloaded }, { "topology", topology }, { "users", users }, { "many_users", many_users },
         { "memory_outlives", memory_outlives }, { "memory_pending", memory_pending },
-        { "recorded_again", recorded_again }, { "captured_elsewhere", captured_elsewhere }, { "freed", freed }, { "arrays", arrays }, { "large", large },
+        { "recorded_again", recorded_again }, { "freed_nothing", freed_nothing }, { "captured_elsewhere", captured_elsewhere }, { "freed", freed }, { "arrays", arrays }, { "large", large },
     };
     run_cases(tests, sizeof tests / sizeof *tests);
     OK(cuCtxDestroy_v2(ctx));
