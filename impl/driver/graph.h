@@ -99,8 +99,10 @@ CUresult work_free(struct work *w, CUdeviceptr address);
 CUresult work_batch(struct work *w, struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags);
 CUresult work_batch_params(struct work *w, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p);
 CUresult work_conditional(struct work *w, CUDA_CONDITIONAL_NODE_PARAMS *p);     /* p->phGraph_out: w's */
-/* Any node's, from the general structure; results (an allocation's address) go back into it. */
+/* Any node's, from the general structure, of which general_form is true; results (an allocation's address) go back into it. */
 CUresult work_general(struct work *w, CUgraphNodeParams *p);
+/* There is such a structure, and its unused bytes are zero ("CUgraphNodeParams"). */
+bool     general_form(const CUgraphNodeParams *p);
 
 void     condition_put(struct graph_condition *c);          /* NULL: nothing */
 /* Make w, of a conditional node that is to be in g, the one that has its handle. False: the handle is another graph's or has a node.
@@ -183,9 +185,9 @@ stream_captures(const struct stream *s)
 
 /* Append w to what s captures; w is taken over in any case. result: what making w gave (then nothing is appended). */
 CUresult capture_work(struct stream *s, CUresult result, struct work *w);
+CUresult capture_error(struct stream *s);        /* what is wrong with it: of an operation that does nothing, and makes no node */
 CUresult capture_record(struct stream *s, struct event *e);
 /* cuStreamWaitEvent where the stream captures or the event was recorded in a capture. False: neither holds any more; wait as usual. */
-CUresult capture_error(struct stream *s);        /* what is wrong with it: of an operation that does nothing, and makes no node */
 bool capture_wait(struct stream *s, struct event *ev, CUresult *result);
 
 /* ---- executable graphs (graph_exec.c) -------------------------------------------------------------------------------------- */

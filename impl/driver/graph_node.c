@@ -494,16 +494,6 @@ drv_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NO
 
 /* ---- any node (CUDA 12.3) ------------------------------------------------------------------------------------------------------------ */
 
-/* The words behind the largest parameters are for types to come. */
-static bool
-reserved_used(const CUgraphNodeParams *p)
-{
-    bool used = p->reserved0[0] | p->reserved0[1] | p->reserved0[2] || p->reserved2;
-    for (size_t i = sizeof p->memcpy / sizeof p->reserved1[0]; i < COUNT(p->reserved1); i++)
-        used |= p->reserved1[i] != 0;
-    return used;
-}
-
 CUresult
 drv_cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
                       size_t numDependencies, CUgraphNodeParams *nodeParams)
@@ -514,7 +504,7 @@ drv_cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNod
     pthread_mutex_unlock(&graph_lock);
     if (e != CUDA_SUCCESS)
         return e;
-    if (nodeParams && reserved_used(nodeParams))
+    if (!general_form(nodeParams))
         return CUDA_ERROR_INVALID_VALUE;
     struct work w;
     return add(phGraphNode, hGraph, dependencies, numDependencies, work_general(&w, nodeParams), &w);
@@ -532,7 +522,7 @@ drv_cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
 {
     READY();
     struct node *n AUTO_PUT = handle_get(hNode, KIND_NODE);
-    if (!n || !nodeParams || nodeParams->type != n->w.type)
+    if (!n || !general_form(nodeParams) || nodeParams->type != n->w.type)
         return CUDA_ERROR_INVALID_VALUE;
     switch ((int)n->w.type) {
     case CU_GRAPH_NODE_TYPE_EMPTY:

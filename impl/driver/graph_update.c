@@ -144,7 +144,7 @@ drv_cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphN
 {
     READY();
     struct work w;
-    if (!nodeParams)
+    if (!general_form(nodeParams))
         return CUDA_ERROR_INVALID_VALUE;
     switch ((int)nodeParams->type) {
     case CU_GRAPH_NODE_TYPE_GRAPH:

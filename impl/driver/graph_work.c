@@ -473,11 +473,27 @@ general_child(struct work *w, const CUDA_CHILD_GRAPH_NODE_PARAMS *p)
     return graph_copy(g, &w->child);
 }
 
+bool
+general_form(const CUgraphNodeParams *p)
+{
+    static const uint8_t size[] = {
+#define SIZE(type, field) [CU_GRAPH_NODE_TYPE_##type] = sizeof p->field
+        SIZE(KERNEL, kernel), SIZE(MEMCPY, memcpy), SIZE(MEMSET, memset), SIZE(HOST, host), SIZE(GRAPH, graph), SIZE(WAIT_EVENT, eventWait),
+        SIZE(EVENT_RECORD, eventRecord), SIZE(EXT_SEMAS_SIGNAL, extSemSignal), SIZE(EXT_SEMAS_WAIT, extSemWait), SIZE(MEM_ALLOC, alloc),
+        SIZE(MEM_FREE, free), SIZE(BATCH_MEM_OP, memOp), SIZE(CONDITIONAL, conditional),
+#undef SIZE
+    };
+    if (!p)
+        return false;
+    bool used = p->reserved0[0] | p->reserved0[1] | p->reserved0[2] || p->reserved2;
+    for (size_t i = (unsigned)p->type < COUNT(size) ? size[p->type] / sizeof *p->reserved1 : 0; i < COUNT(p->reserved1); i++)
+        used |= p->reserved1[i] != 0;
+    return !used;
+}
+
 CUresult
 work_general(struct work *w, CUgraphNodeParams *p)
 {
-    if (!p)
-        return CUDA_ERROR_INVALID_VALUE;
     switch ((int)p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: {
         const CUDA_KERNEL_NODE_PARAMS_v3 *k = &p->kernel;

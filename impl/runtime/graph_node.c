@@ -476,6 +476,19 @@ rt_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
 
 /* ---- nodes of any kind ------------------------------------------------------------------------------------------------------------------ */
 
+/* "Unused bytes must be zero": those behind the parameters, where the driver has them otherwise; at the others it looks itself. */
+static bool
+own_form(const cudaGraphNodeParams *p)
+{
+    const size_t size = p->type == cudaGraphNodeTypeKernel ? sizeof p->kernel : p->type == cudaGraphNodeTypeMemcpy ? sizeof p->memcpy
+                        : p->type == cudaGraphNodeTypeMemset ? sizeof p->memset : p->type == cudaGraphNodeTypeConditional ? sizeof p->conditional
+                        : sizeof p->reserved1;
+    bool zero = true;
+    for (size_t i = size / sizeof *p->reserved1; i < COUNT(p->reserved1); i++)
+        zero &= p->reserved1[i] == 0;
+    return zero;
+}
+
 /* The kinds whose parameters the two APIs have alike are copied as they are. */
 static cudaError_t
 params(const cudaGraphNodeParams *in, CUgraphNodeParams *out)
@@ -484,13 +497,12 @@ params(const cudaGraphNodeParams *in, CUgraphNodeParams *out)
     cudaKernelNodeParams kp;
 
     _Static_assert(sizeof in->reserved1 == sizeof out->reserved1, "as long as the driver's");
-    if (!in)
+    if (!in || !own_form(in))
         return cudaErrorInvalidValue;
-    for (size_t i = 0; i < COUNT(in->reserved0); i++)
-        if (in->reserved0[i])
-            return cudaErrorInvalidValue;
     memset(out, 0, sizeof *out);
     out->type = (CUgraphNodeType)in->type;
+    memcpy(out->reserved0, in->reserved0, sizeof out->reserved0);
+    out->reserved2 = in->reserved2;
     cudaError_t e = cudaSuccess;
     switch (in->type) {
     case cudaGraphNodeTypeKernel:

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attributes of kernel nodes, also of those that captured launches make. Nothing is launched. */
+ * What nodes are told and say of themselves: attributes of kernel nodes, also of those that captured launches make, and what node parameters must not have.
+ * Nothing is launched. */
 #include "tests/driver/graphs.h"
 
 #include <stdint.h>
 
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 p) {\n  ret;\n}\n";
 
+static CUcontext ctx;
 static CUfunction k;
 static CUdeviceptr memory;
 static uint32_t argument;
@@ -155,17 +157,99 @@ captured(void)
     OK(cuStreamDestroy_v2(s));
 }
 
+static void CUDA_CB
+nothing(void *unused)
+{
+}
+
+/* A node of that type, or NULL where a device has none. *size: bytes of its parameters. */
+static CUgraphNode
+add_general(CUgraph g, CUgraphNodeType type, CUgraphNodeParams *p, size_t *size)
+{
+    static CUevent e;
+    static CUgraph child;
+    static CUstreamBatchMemOpParams write;
+    CUgraphNode n = NULL;
+    write.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    write.writeValue.address = memory;
+    if (!e) {
+        OK(cuEventCreate(&e, 0));
+        OK(cuGraphCreate(&child, 0));
+    }
+    *p = (CUgraphNodeParams){ .type = type };
+    *size = 0;                          /* an empty node's */
+#define PARAMS(type, field, ...) case CU_GRAPH_NODE_TYPE_##type: *size = sizeof p->field; p->field = (__typeof__(p->field)){ __VA_ARGS__ }; break
+    switch (type) {
+    PARAMS(KERNEL, kernel, .func = k, 1, 1, 1, 1, 1, 1, .kernelParams = arguments);
+    PARAMS(MEMCPY, memcpy, .copyCtx = ctx, .copyParams = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = memory, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+           .dstDevice = memory + 64, .WidthInBytes = 16, .Height = 1, .Depth = 1 });
+    PARAMS(MEMSET, memset, .dst = memory, .elementSize = 1, .width = 16, .height = 1, .ctx = ctx);
+    PARAMS(HOST, host, .fn = nothing);
+    PARAMS(GRAPH, graph, .graph = child);
+    PARAMS(WAIT_EVENT, eventWait, .event = e);
+    PARAMS(EVENT_RECORD, eventRecord, .event = e);
+    PARAMS(MEM_ALLOC, alloc, .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } }, .bytesize = 64);
+    PARAMS(BATCH_MEM_OP, memOp, .ctx = ctx, .count = 1, .paramArray = &write);
+    PARAMS(CONDITIONAL, conditional, .type = CU_GRAPH_COND_TYPE_IF, .size = 1, .ctx = ctx);
+    default: break;
+    }
+#undef PARAMS
+    if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        OK(cuGraphConditionalHandleCreate(&p->conditional.handle, g, ctx, 0, 0));
+    CUgraphNodeParams given = *p;
+    CUresult r = cuGraphAddNode_v2(&n, g, NULL, NULL, 0, &given);
+    EXPECT(r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_SUPPORTED);
+    return n;
+}
+
+/* "Unused bytes must be zero" (CUgraphNodeParams): from the end of the parameters on. */
+static void
+unused_bytes(void)
+{
+    static const CUgraphNodeType types[] = {
+        CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_MEMSET, CU_GRAPH_NODE_TYPE_HOST, CU_GRAPH_NODE_TYPE_GRAPH,
+        CU_GRAPH_NODE_TYPE_EMPTY, CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+        CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_CONDITIONAL,
+    };
+    for (unsigned t = 0; t < sizeof types / sizeof *types; t++) {
+        CUgraph g;
+        CUgraphNodeParams p;
+        size_t size, nodes = 0;
+        OK(cuGraphCreate(&g, 0));
+        CUgraphNode n = add_general(g, types[t], &p, &size), other;
+        const size_t first = size / sizeof *p.reserved1, last = sizeof p.reserved1 / sizeof *p.reserved1 - 1;
+        for (unsigned i = 0; n && i < 4; i++) {
+            CUgraphNodeParams bad = p;
+            long long *word = i == 0 ? &bad.reserved1[first] : i == 1 ? &bad.reserved1[last] : i == 2 ? &bad.reserved2 : NULL;
+            if (word)
+                *word = 1ll << 40;
+            else
+                bad.reserved0[2] = 1;
+            EXPECT_RESULT(cuGraphAddNode_v2(&other, g, NULL, NULL, 0, &bad), CUDA_ERROR_INVALID_VALUE);
+            EXPECT_RESULT(cuGraphNodeSetParams(n, &bad), CUDA_ERROR_INVALID_VALUE);
+            if (types[t] == CU_GRAPH_NODE_TYPE_MEM_ALLOC || types[t] == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+                continue;               /* one executable graph each, and nothing of it changes */
+            CUgraphExec e = instantiate(g);
+            EXPECT_RESULT(cuGraphExecNodeSetParams(e, n, &bad), CUDA_ERROR_INVALID_VALUE);
+            OK(cuGraphExecDestroy(e));
+        }
+        OK(cuGraphGetNodes(g, NULL, &nodes));
+        EXPECT(nodes == (n ? 1 : 0));
+        OK(cuGraphDestroy(g));
+    }
+}
+
 int
 main(void)
 {
     CUmodule m;
-    CUcontext ctx = make_context();
+    ctx = make_context();
     OK(cuModuleLoadData(&m, ptx));
     OK(cuModuleGetFunction(&k, m, "k"));
     OK(cuMemAlloc_v2(&memory, 4096));
     if (failures)
         return 1;
-    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured } };
+    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured }, { "unused_bytes", unused_bytes } };
     run_cases(tests, sizeof tests / sizeof *tests);
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;

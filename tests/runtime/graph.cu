@@ -183,6 +183,17 @@ generic(void)
     p.kernel.gridDim = p.kernel.blockDim = dim3(1);
     p.kernel.kernelParams = args;
     OK(cudaGraphAddNode(&next, g, &node, NULL, 1, &p));
+    /* "Unused bytes must be zero": behind the parameters, and in the reserved fields. */
+    p.reserved1[sizeof p.kernel / 8] = 1;
+    EXPECT(cudaGraphAddNode(&sym, g, NULL, NULL, 0, &p) == cudaErrorInvalidValue);
+    EXPECT(cudaGraphNodeSetParams(next, &p) == cudaErrorInvalidValue);
+    p.reserved1[sizeof p.kernel / 8] = 0;
+    p.reserved2 = 1;
+    EXPECT(cudaGraphAddNode(&sym, g, NULL, NULL, 0, &p) == cudaErrorInvalidValue);
+    p.reserved2 = 0;
+    p.reserved0[2] = 1;
+    EXPECT(cudaGraphAddNode(&sym, g, NULL, NULL, 0, &p) == cudaErrorInvalidValue);
+    (void)cudaGetLastError();
     OK(cudaGraphAddMemcpyNodeToSymbol(&sym, g, &next, 1, (const void *)&variable, d, 4, 0, cudaMemcpyDeviceToDevice));
     OK(cudaGraphInstantiate(&x, g, 0));
     OK(cudaGraphLaunch(x, 0));
