@@ -18,7 +18,7 @@ enum { SIZE = 4 << 20 };
 static _Atomic bool gate;
 static CUstream stream;
 static CUdeviceptr mapped, other;
-static bool waits;
+static bool waits, over_cuda;
 
 static void CUDA_CB
 wait_for_gate(void *unused)
@@ -67,8 +67,11 @@ queued(void (*submit)(void))
     submit();
     pthread_create(&t, NULL, open_gate, NULL);
     OK(cuMemUnmap(mapped, SIZE));
-    const CUresult want = waits ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
-    EXPECT_RESULT(cuStreamSynchronize(stream), want);
+    CUresult want = waits ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+    const CUresult got = cuStreamSynchronize(stream);
+    if (over_cuda && got == CUDA_ERROR_LAUNCH_FAILED)
+        want = got;                     /* NVIDIA's driver on an H200 (fill.unmapped_while_queued in fault_table.txt) */
+    EXPECT_RESULT(got, want);
     EXPECT_RESULT(cuMemsetD8_v2(other, 0, 4), want);
     pthread_join(t, NULL);
 }
@@ -142,6 +145,7 @@ main(int argc, char **argv)
 {
     const size_t count = sizeof cases / sizeof *cases;
     waits = argc > 1 && !strcmp(argv[1], "waits");
+    over_cuda = is_over_cuda();
     for (size_t i = 0; i < count; i++) {
         pid_t pid = fork();
         if (!pid) {
