@@ -513,6 +513,18 @@ drv_cuCtxDetach(CUcontext ctx)
     return last ? drv_cuCtxDestroy_v2(ctx) : CUDA_SUCCESS;
 }
 
+/* The context that h names (NULL: the current one), with a reference until the function returns. */
+#define CONTEXT(c, h)                                                                                                  \
+    struct ctx *c __attribute__((cleanup(unref_cleanup))) = NULL;                                                      \
+    do { CUresult r_ = ctx_from_handle(h, &c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+
+static inline void
+unref_cleanup(struct ctx **c)
+{
+    if (*c)
+        ctx_unref(*c);
+}
+
 /* ---- properties ----------------------------------------------------------------------------------------------------------- */
 
 /* The current context's device, and its flags, are known even when it has ended (driver 580). */
@@ -552,14 +564,11 @@ drv_cuCtxGetDevice(CUdevice *device)
 CUresult
 drv_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 {
-    struct ctx *c;
-    CUresult e = ctx_from_handle(ctx, &c);
-    if (e != CUDA_SUCCESS)
-        return e;
-    if (device)
-        *device = c->device;
-    ctx_unref(c);
-    return device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CONTEXT(c, ctx);
+    if (!device)
+        return CUDA_ERROR_INVALID_VALUE;
+    *device = c->device;
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -593,35 +602,26 @@ drv_cuCtxSetFlags(unsigned int flags)
 CUresult
 drv_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 {
-    struct ctx *c;
     if (!ctxId)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = ctx_from_handle(ctx, &c);
-    if (e != CUDA_SUCCESS)
-        return e;
+    CONTEXT(c, ctx);
     *ctxId = c->id;
-    ctx_unref(c);
     return CUDA_SUCCESS;
 }
 
 CUresult
 drv_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
-    struct ctx *c;
     if (!version)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = ctx_from_handle(ctx, &c);
-    if (e != CUDA_SUCCESS)
-        return e;
+    CONTEXT(c, ctx);
     *version = c->version;
-    ctx_unref(c);
     return CUDA_SUCCESS;
 }
 
-CUresult
-drv_cuCtxSynchronize(void)
+static CUresult
+synchronize(struct ctx *c)
 {
-    CURRENT(c);
     CUresult e = capture_context(c);
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->context_sync(c->be));
@@ -633,21 +633,17 @@ drv_cuCtxSynchronize(void)
 }
 
 CUresult
+drv_cuCtxSynchronize(void)
+{
+    CURRENT(c);
+    return synchronize(c);
+}
+
+CUresult
 drv_cuCtxSynchronize_v2(CUcontext ctx)
 {
-    struct ctx *c;
-    CUresult e = ctx_from_handle(ctx, &c);
-    if (e != CUDA_SUCCESS)
-        return e;
-    e = capture_context(c);
-    if (e == CUDA_SUCCESS)
-        e = result_of(c->b->context_sync(c->be));
-    streams_sweep(c);
-    if (e == CUDA_SUCCESS)
-        pools_waited(c, NULL);
-    pools_trim();
-    ctx_unref(c);
-    return e;
+    CONTEXT(c, ctx);
+    return synchronize(c);
 }
 
 CUresult

@@ -112,18 +112,25 @@ primary_pin(struct device *d, struct ctx **out)
     return e;
 }
 
+/* That of device `dev`. */
+#define PRIMARY(p, dev)                                                                                                \
+    struct primary *p;                                                                                                 \
+    do {                                                                                                               \
+        struct device *d_;                                                                                             \
+        CUresult r_ = device_get(dev, &d_);                                                                            \
+        if (r_ != CUDA_SUCCESS)                                                                                        \
+            return r_;                                                                                                 \
+        p = d_->primary;                                                                                               \
+    } while (0)
+
 CUresult
 drv_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
+    PRIMARY(p, dev);
     if (!pctx)
         return CUDA_ERROR_INVALID_VALUE;
-    struct primary *p = d->primary;
     pthread_mutex_lock(&p->lock);
-    e = primary_activate(p);
+    CUresult e = primary_activate(p);
     if (e == CUDA_SUCCESS) {
         p->retained++;
         *pctx = HANDLE(CUcontext, p);
@@ -132,8 +139,9 @@ drv_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     return e;
 }
 
+/* c: the instance, or NULL. p->lock is not held. */
 static void
-primary_end(struct primary *p, struct ctx *c)
+primary_end(struct ctx *c)
 {
     if (c) {
         ctx_kill(c);
@@ -152,18 +160,15 @@ primary_unpin(struct ctx *c)
         p->ctx = NULL;
     }
     pthread_mutex_unlock(&p->lock);
-    primary_end(p, end);
+    primary_end(end);
     ctx_unref(c);
 }
 
 CUresult
 drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
-    struct primary *p = d->primary;
+    PRIMARY(p, dev);
+    CUresult e = CUDA_SUCCESS;
     struct ctx *end = NULL;
     pthread_mutex_lock(&p->lock);
     if (!p->retained) {
@@ -173,7 +178,7 @@ drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
         p->ctx = NULL;
     }
     pthread_mutex_unlock(&p->lock);
-    primary_end(p, end);
+    primary_end(end);
     return e;
 }
 
@@ -187,18 +192,14 @@ drv_cuDevicePrimaryCtxRelease(CUdevice dev)
 CUresult
 drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
-    struct primary *p = d->primary;
+    PRIMARY(p, dev);
     pthread_mutex_lock(&p->lock);
     struct ctx *end = p->ctx;
     p->ctx = NULL;
     p->pins = 0;
     p->flags = 0;
     pthread_mutex_unlock(&p->lock);
-    primary_end(p, end);
+    primary_end(end);
     return CUDA_SUCCESS;
 }
 
@@ -211,13 +212,9 @@ drv_cuDevicePrimaryCtxReset(CUdevice dev)
 CUresult
 drv_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
+    PRIMARY(p, dev);
     if (!ctx_flags_valid(flags) || (flags & CU_CTX_MAP_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    struct primary *p = d->primary;
     pthread_mutex_lock(&p->lock);
     p->flags = flags;
     if (p->ctx) {
@@ -238,15 +235,12 @@ drv_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 CUresult
 drv_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
-    struct device *d;
-    CUresult e = device_get(dev, &d);
-    if (e != CUDA_SUCCESS)
-        return e;
+    PRIMARY(p, dev);
     if (!flags || !active)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&d->primary->lock);
-    *flags = d->primary->flags;
-    *active = d->primary->ctx != NULL;
-    pthread_mutex_unlock(&d->primary->lock);
+    pthread_mutex_lock(&p->lock);
+    *flags = p->flags;
+    *active = p->ctx != NULL;
+    pthread_mutex_unlock(&p->lock);
     return CUDA_SUCCESS;
 }
