@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Incremented whenever a structure of this header changes: programs and libraries of different releases must not mix. */
-#define CWJ_API_VERSION 9
+#define CWJ_API_VERSION 10
 
 /* One PTX text. `name` is for diagnostics. */
 struct cwj_input {
@@ -79,6 +79,7 @@ struct cwj_image {
     const uint8_t *init;            /* size bytes */
     const struct cwj_reloc *relocs;
     uint32_t nrelocs;
+    uint32_t const_bytes;           /* of its constants, and the gaps between them */
     bool addr32;                    /* the program's addresses have 32 bits (jit/abi/host.h); only the host device runs it */
 };
 

@@ -315,6 +315,8 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
         out->max_threads_per_block = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
     out->static_shared = i->static_shared;
     out->local_bytes = i->local_bytes;
+    const struct cwj_image *image = k->module->jit->image(k->module->program);
+    out->const_bytes = image ? image->const_bytes : 0;
     out->registers = i->nregs;
     out->ptx_version = i->ptx_version;
     out->binary_version = i->sm;

@@ -254,14 +254,8 @@ cwh_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     if (out->registers > 64 && (!out->max_threads_per_block || out->max_threads_per_block > 64))
         out->registers = 64;
     out->ptx_version = i->ptx_version;
-    uint64_t bytes = 0;
-    uint32_t n = m->jit->variable_count(m->program);
-    for (uint32_t v = 0; v < n; v++) {
-        const struct cwj_variable *var = m->jit->variable(m->program, v);
-        if (var->space == PTX_SPACE_CONST)
-            bytes += var->size;
-    }
-    out->const_bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+    const struct cwj_image *image = m->jit->image(m->program);
+    out->const_bytes = image ? image->const_bytes : 0;
     out->binary_version = cw_env_compute_capability();
     pthread_mutex_lock(&k->lock);
     for (int s = 0; s < CWH_SHAPES; s++)

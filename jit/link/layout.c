@@ -61,7 +61,7 @@ cw_result
 cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
 {
     uint64_t size = 0, pinned = 0, constants = 0;
-    uint32_t align = 16, nvars = 0;
+    uint32_t align = 16, nvars = 0, pinned_cap = 0;
     size_t nrelocs = 0;
     for (uint32_t id = 0; id < p->nlink_vars; id++) {
         struct cwj_link_var *v = &p->link_vars[id];
@@ -73,6 +73,8 @@ cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
                              (unsigned long long)MAX_SHARED);
                 return CW_ERR_LIMIT;
             }
+            p->pinned = cw_arena_grow(&p->arena, p->pinned, p->npinned, 1, &pinned_cap, sizeof *p->pinned);
+            p->pinned[p->npinned++] = id;
         }
         if (v->pinned && v->dynamic) {
             cwj_diag_add(diags, PTX_ERROR, 4007, v->def->line, v->def->column, "the address of '%s', which differs from kernel "
@@ -103,7 +105,7 @@ cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
     struct cwj_reloc *relocs = cw_arena_array(&p->arena, struct cwj_reloc, nrelocs + 1);
     p->vars = cw_arena_array(&p->arena, struct cwj_variable, (size_t)nvars + 1);
     uint8_t *init = calloc(1, size ? size : 1);         /* may be large, and the pages that nothing initialises stay untouched */
-    p->image = (struct cwj_image){ .size = size, .align = align, .addr32 = cwj_program_is_addr32(p), .init = init, .relocs = relocs };
+    p->image = (struct cwj_image){ .size = size, .align = align, .const_bytes = (uint32_t)constants, .addr32 = cwj_program_is_addr32(p), .init = init, .relocs = relocs };
     if (!init)
         return CW_ERR_NOMEM;
     for (uint32_t id = 0; id < p->nlink_vars; id++) {
@@ -132,47 +134,68 @@ cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
     return CW_OK;
 }
 
+static int
+ascending(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The shared variables of a kernel, ascending: those of its call closure, and the pinned ones. Programs have thousands of kernels and of variables:
+ * nothing here is done for each of both. */
+static const uint32_t *
+shared_ids(struct cwj_program *p, const struct cwj_closure *r, size_t *count)
+{
+    size_t most = p->npinned, n = 0;
+    for (uint32_t i = 0; i < r->nfuncs; i++)
+        most += p->funcs[r->funcs[i]].nvars;
+    uint32_t *ids = cw_arena_array(&p->scratch, uint32_t, most + 1);
+    for (uint32_t i = 0; i < p->npinned; i++)
+        ids[n++] = p->pinned[i];
+    for (uint32_t i = 0; i < r->nfuncs; i++) {
+        const struct cwj_function *f = &p->funcs[r->funcs[i]];
+        for (uint32_t k = 0; k < f->nvars; k++) {
+            const struct cwj_link_var *v = &p->link_vars[f->vars[k]];
+            if (v->space == PTX_SPACE_SHARED && !v->undefined)
+                ids[n++] = f->vars[k];
+        }
+    }
+    qsort(ids, n, sizeof *ids, ascending);
+    *count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!*count || ids[i] != ids[*count - 1])
+            ids[(*count)++] = ids[i];
+    return ids;
+}
+
 cw_result
 cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags)
 {
     struct cwj_closure *r = &p->closure[kernel];
     struct cwj_shared_layout *l = &r->shared;
     uint64_t end = 0;
-    uint32_t dynamic_align = 16, n = 0;
+    uint32_t dynamic_align = 16;
+    size_t count;
     l->align = 16;
-    uint8_t *needed = cw_arena_array(&p->scratch, uint8_t, p->nlink_vars);
-    for (uint32_t i = 0; i < r->nfuncs; i++) {
-        const struct cwj_function *f = &p->funcs[r->funcs[i]];
-        for (uint32_t k = 0; k < f->nvars; k++) {
-            const struct cwj_link_var *v = &p->link_vars[f->vars[k]];
-            if (v->space == PTX_SPACE_SHARED && !v->undefined && !needed[f->vars[k]])
-                needed[f->vars[k]] = 1, n++;
-        }
-    }
-    for (uint32_t id = 0; id < p->nlink_vars; id++) {
-        const struct cwj_link_var *v = &p->link_vars[id];
-        if (!v->pinned || v->undefined)
-            continue;
-        if (!needed[id])
-            needed[id] = 1, n++;
+    const uint32_t *ids = shared_ids(p, r, &count);
+    for (uint32_t i = 0; i < p->npinned; i++) {
+        const struct cwj_link_var *v = &p->link_vars[p->pinned[i]];
         if (v->offset + v->def->size > end)
             end = v->offset + v->def->size;
     }
-    struct cwj_shared_slot *slots = cw_arena_array(&p->arena, struct cwj_shared_slot, n + 1);
-    n = 0;
-    for (uint32_t id = 0; id < p->nlink_vars; id++) {
+    struct cwj_shared_slot *slots = cw_arena_array(&p->arena, struct cwj_shared_slot, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t id = ids[i];
         const struct cwj_link_var *v = &p->link_vars[id];
-        if (!needed[id])
-            continue;
         if (v->dynamic) {
             if (v->align > dynamic_align)
                 dynamic_align = v->align;
-            slots[n++] = (struct cwj_shared_slot){ id, 0 };
+            slots[i] = (struct cwj_shared_slot){ id, 0 };
         } else if (v->pinned) {
-            slots[n++] = (struct cwj_shared_slot){ id, (uint32_t)v->offset };
+            slots[i] = (struct cwj_shared_slot){ id, (uint32_t)v->offset };
         } else {
             end = round_up(end, v->align);
-            slots[n++] = (struct cwj_shared_slot){ id, (uint32_t)end };
+            slots[i] = (struct cwj_shared_slot){ id, (uint32_t)end };
             if (v->def->size > MAX_SHARED || end + v->def->size > MAX_SHARED) {
                 cwj_diag_add(diags, PTX_ERROR, 6102, v->def->line, v->def->column,
                              "the shared variables of '%s' take more than %llu bytes", p->kernels[kernel].name,
@@ -186,11 +209,11 @@ cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags)
     }
     l->size = (uint32_t)end;
     l->dynamic_offset = (uint32_t)round_up(end, dynamic_align);
-    for (uint32_t i = 0; i < n; i++)
+    for (size_t i = 0; i < count; i++)
         if (p->link_vars[slots[i].link_id].dynamic)
             slots[i].offset = l->dynamic_offset;
     l->vars = slots;
-    l->nvars = n;
+    l->nvars = (uint32_t)count;
     return CW_OK;
 }
 

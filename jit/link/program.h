@@ -80,6 +80,7 @@ struct cwj_program {
     uint32_t nsignatures;
     struct cwj_link_var *link_vars;
     uint32_t nlink_vars;
+    uint32_t *pinned, npinned;      /* those of link_vars that are, ascending */
     struct cwj_kernel *kernels;
     struct cwj_closure *closure;        /* per kernel */
     uint32_t *kernel_func;          /* function id, per kernel */

@@ -79,6 +79,8 @@ launches(CUmodule m)
     EXPECT(back == m);
     OK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
     EXPECT(v == 256);
+    OK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, f));
+    EXPECT(v == 16 || !executes);       /* the null device has no facts of kernels */
     size_t offset = 99;
     OK(cuFuncGetParamInfo(f, 1, &offset, &size));
     EXPECT(offset == 8 && size == 4);
