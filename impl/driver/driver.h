@@ -554,7 +554,12 @@ struct program {
     _Atomic uint32_t refs;
     struct cwj_program *p;
     uint32_t max_registers;             /* CU_JIT_MAX_REGISTERS; 0: none */
+    uint32_t *names, names_mask;        /* names.c */
 };
+enum named { NAMED_KERNEL = 1, NAMED_VARIABLE = 2, NAMED_TEXREF = 4, NAMED_SURFREF = 8, NAMED_SAMPLER = 16 };
+bool     names_make(struct program *p);         /* false: out of memory */
+/* The first that has the name and is one of `whats` (enum named): its number among the kernels or among the variables. */
+bool     names_find(const struct program *p, const char *name, unsigned whats, uint32_t *index);
 
 struct texref {
     struct obj obj;                     /* KIND_TEXREF; surface references too */

@@ -317,6 +317,10 @@ program_link(const struct ptx_list *l, bool allow_undefined, struct jit_options 
         api->program_destroy(p->p);
         r = CW_ERR_SYNTAX;
     }
+    if (r == CW_OK && !names_make(p)) {
+        api->program_destroy(p->p);
+        r = CW_ERR_NOMEM;
+    }
     if (r != CW_OK) {
         cw_error("%s: the PTX is not accepted: %s", l->count ? l->in[0].name : "image", cw_result_text(r));
         log_lines(CW_LOG_ERROR, text);
@@ -371,5 +375,6 @@ program_unref(struct program *p)
     if (atomic_fetch_sub(&p->refs, 1) != 1)
         return;
     jit_api()->program_destroy(p->p);
+    free(p->names);
     free(p);
 }

@@ -280,12 +280,8 @@ drv_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
     LIBRARY(l, library);
     if (!pKernel || !name)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct cwj_api *api = jit_api();
-    uint32_t n = api->kernel_count(l->program->p);
-    for (uint32_t i = 0; i < n; i++)
-        if (!strcmp(api->kernel(l->program->p, i)->name, name))
-            return kernel_at(l, i, pKernel);
-    return CUDA_ERROR_NOT_FOUND;
+    uint32_t i;
+    return names_find(l->program, name, NAMED_KERNEL, &i) ? kernel_at(l, i, pKernel) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult
@@ -362,15 +358,8 @@ global(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name, bo
     LIBRARY(l, library);
     if ((!dptr && !bytes) || !name)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct cwj_api *api = jit_api();
-    uint32_t n = api->variable_count(l->program->p);
-    bool is_managed = false;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct cwj_variable *v = api->variable(l->program->p, i);
-        if (!strcmp(v->name, name))
-            is_managed = v->managed;
-    }
-    if (managed && !is_managed)
+    uint32_t i;
+    if (managed && !(names_find(l->program, name, NAMED_VARIABLE, &i) && jit_api()->variable(l->program->p, i)->managed))
         return *name ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
     struct module *m AUTO_PUT = NULL;
     CUresult e = managed ? context_for_managed(l, &c) : CUDA_SUCCESS;

@@ -287,34 +287,19 @@ module_function_at(struct module *m, uint32_t index, struct func **out)
 CUresult
 module_function(struct module *m, const char *name, struct func **out)
 {
-    const struct cwj_api *api = jit_api();
-    uint32_t n = api->kernel_count(m->program->p);
+    uint32_t i;
     *out = NULL;
-    for (uint32_t i = 0; i < n; i++)
-        if (!strcmp(api->kernel(m->program->p, i)->name, name))
-            return module_function_at(m, i, out);
-    return CUDA_ERROR_NOT_FOUND;
+    return names_find(m->program, name, NAMED_KERNEL, &i) ? module_function_at(m, i, out) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult
 module_variable(struct module *m, const char *name, uint64_t *address, size_t *size)
 {
-    const struct cwj_api *api = jit_api();
-    uint32_t n = api->variable_count(m->program->p);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct cwj_variable *v = api->variable(m->program->p, i);
-        if (v->type == PTX_TEXREF || v->type == PTX_SURFREF || v->type == PTX_SAMPLERREF || strcmp(v->name, name))
-            continue;
-        *size = v->size;
-        return module_address(m, i, address);
-    }
-    /* What has the name and is no variable is a wrong value (driver 580). */
-    bool other = !*name;
-    for (uint32_t i = 0; i < n && !other; i++)
-        other = !strcmp(api->variable(m->program->p, i)->name, name);
-    for (uint32_t i = 0; i < api->kernel_count(m->program->p) && !other; i++)
-        other = !strcmp(api->kernel(m->program->p, i)->name, name);
-    return other ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
+    uint32_t i;
+    if (!names_find(m->program, name, NAMED_VARIABLE, &i))      /* what has the name and is no variable is a wrong value (driver 580) */
+        return !*name || names_find(m->program, name, ~0u, &i) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
+    *size = jit_api()->variable(m->program->p, i)->size;
+    return module_address(m, i, address);
 }
 
 /* ---- API ------------------------------------------------------------------------------------------------------------------ */

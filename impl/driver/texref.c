@@ -66,35 +66,31 @@ of_module(CUmodule hmod, const char *name, bool surface, uint64_t *out)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!name || !*name)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct cwj_api *api = jit_api();
-    for (uint32_t i = 0; i < m->ntexrefs; i++) {
-        const struct cwj_variable *v = api->variable(m->program->p, i);
-        if (v->type != (surface ? PTX_SURFREF : PTX_TEXREF) || strcmp(v->name, name))
-            continue;
-        struct texref *t = NULL, *extra = NULL;
-        uint64_t address;
-        CUresult e = module_address(m, i, &address);
-        if (e == CUDA_SUCCESS)
-            e = make(m->obj.ctx, surface, address, &extra);
-        if (e != CUDA_SUCCESS)
-            return e;
-        pthread_mutex_lock(&m->lock);
-        if (m->texrefs && !m->texrefs[i]) {
-            m->texrefs[i] = extra;
-            extra = NULL;
-        }
-        t = m->texrefs ? m->texrefs[i] : NULL;
-        if (t)
-            *out = t->obj.handle;
-        pthread_mutex_unlock(&m->lock);
-        if (extra) {                    /* another thread was faster */
-            handle_kill(&extra->obj);
-            handle_put(&extra->obj);
-        }
-        atomic_store(&m->has_texrefs, true);
-        return t ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    uint32_t i;
+    if (!names_find(m->program, name, surface ? NAMED_SURFREF : NAMED_TEXREF, &i))
+        return CUDA_ERROR_NOT_FOUND;
+    struct texref *t = NULL, *extra = NULL;
+    uint64_t address;
+    CUresult e = module_address(m, i, &address);
+    if (e == CUDA_SUCCESS)
+        e = make(m->obj.ctx, surface, address, &extra);
+    if (e != CUDA_SUCCESS)
+        return e;
+    pthread_mutex_lock(&m->lock);
+    if (m->texrefs && !m->texrefs[i]) {
+        m->texrefs[i] = extra;
+        extra = NULL;
     }
-    return CUDA_ERROR_NOT_FOUND;
+    t = m->texrefs ? m->texrefs[i] : NULL;
+    if (t)
+        *out = t->obj.handle;
+    pthread_mutex_unlock(&m->lock);
+    if (extra) {                        /* another thread was faster */
+        handle_kill(&extra->obj);
+        handle_put(&extra->obj);
+    }
+    atomic_store(&m->has_texrefs, true);
+    return t ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult

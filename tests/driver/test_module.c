@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 static const char text[] =
     ".version 7.1\n.target sm_60\n.address_size 64\n"
@@ -448,9 +449,65 @@ references(void)
     OK(cuMemFree_v2(in[1]));
 }
 
+static double
+cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A module of thousands of kernels and variables: each is found by its name, and finding all of them takes less time than loading them did. */
+static void
+many(void)
+{
+    enum { N = 8000, LINE = 128 };
+    static CUfunction f[N];
+    static CUdeviceptr p[N];
+    char *long_text = malloc((size_t)2 * N * LINE), *at = long_text, name[LINE];
+    CUmodule m;
+    CUlibrary l;
+    CUkernel k;
+    CUdeviceptr d;
+    size_t size;
+    at += sprintf(at, ".version 7.1\n.target sm_60\n.address_size 64\n");
+    for (int i = 0; i < N; i++)
+        at += sprintf(at, ".visible .global .align 4 .b8 variable_%d[%d];\n.visible .entry kernel_%d()\n{\n    ret;\n}\n", i, i % 100 + 1, i);
+    const double start = cpu_seconds();
+    OK(cuModuleLoadData(&m, long_text));
+    const double loaded = cpu_seconds();
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "variable_%d", i);
+        OK(cuModuleGetGlobal_v2(&p[i], &size, m, name));
+        EXPECT(size == (size_t)i % 100 + 1 && (!i || p[i] != p[i - 1]));
+        EXPECT_RESULT(cuModuleGetFunction(&f[i], m, name), CUDA_ERROR_NOT_FOUND);
+    }
+    const double found = cpu_seconds();
+    EXPECT(found - loaded < loaded - start);
+    for (int i = 0; i < N; i++) {
+        const char *is;
+        snprintf(name, sizeof name, "kernel_%d", i);
+        OK(cuModuleGetFunction(&f[i], m, name));
+        OK(cuFuncGetName(&is, f[i]));
+        EXPECT(!strcmp(is, name));
+        EXPECT_RESULT(cuModuleGetGlobal_v2(&d, &size, m, name), CUDA_ERROR_INVALID_VALUE);
+    }
+    EXPECT_RESULT(cuModuleGetFunction(&f[0], m, "kernel_8000"), CUDA_ERROR_NOT_FOUND);
+    EXPECT_RESULT(cuModuleGetGlobal_v2(&d, &size, m, "kernel_"), CUDA_ERROR_NOT_FOUND);
+    OK(cuModuleUnload(m));
+    OK(cuLibraryLoadData(&l, long_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&k, l, "kernel_7999"));
+    OK(cuLibraryGetGlobal(&d, &size, l, "variable_7999"));
+    EXPECT(size == 100);
+    EXPECT_RESULT(cuLibraryGetManaged(&d, &size, l, "variable_7999"), CUDA_ERROR_NOT_FOUND);
+    OK(cuLibraryUnload(l));
+    free(long_text);
+}
+
 int
 main(void)
 {
+    const bool over_cuda = is_over_cuda();
     const char *device = getenv("CUDAWAY_DEVICE");
     executes = !device || strncmp(device, "null", 4);
     CUcontext c = make_context();
@@ -465,6 +522,8 @@ main(void)
     libraries();
     textures();
     references();
+    if (!over_cuda)                     /* which compiles all of a module when it is loaded */
+        many();
     OK(cuModuleLoadData(&kept, text));
     CUfunction f;
     OK(cuModuleGetFunction(&f, kept, "nothing"));
