@@ -318,13 +318,15 @@ static void
 exec_finish(struct obj *o)
 {
     struct exec *x = (struct exec *)o;
+    struct body *body = x->body;
+    struct launch_end *last = launch_end_ref(x->done);
     exec_forget_plan(x);
-    body_retire(x->body, launch_end_ref(x->done));
     destroy_events(x);
     if (x->ctx)
         ctx_unref(x->ctx);
     pthread_mutex_destroy(&x->lock);
     free(x);
+    body_retire(body, last);            /* may throw */
 }
 
 static const struct obj_class exec_class = { .kind = KIND_EXEC, .finish = exec_finish };

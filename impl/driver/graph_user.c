@@ -182,9 +182,8 @@ drv_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int co
     else if (given)
         g->users[i].count -= given;
     pthread_mutex_unlock(&graph_lock);
+    struct user_object *of_graph __attribute__((unused)) AUTO_PUT = gone ? o : NULL;
     if (given)
-        (void)release(o, given);
-    if (gone)
-        handle_put(&o->obj);
+        (void)release(o, given);        /* may throw */
     return CUDA_SUCCESS;
 }

@@ -71,6 +71,35 @@ graph()
     OK(cuGraphDestroy(g));
 }
 
+/* The call that drops the last reference is one of a graph that stays, or of an executable graph: nothing of them stays behind (for the leak sanitizer). */
+void
+graph_that_stays()
+{
+    CUuserObject o;
+    CUgraph g;
+    CUgraphExec x;
+    for (int executable = 0; executable < 2; executable++) {
+        bool caught = false;
+        OK(cuGraphCreate(&g, 0));
+        OK(cuUserObjectCreate(&o, nullptr, throws, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+        OK(cuGraphRetainUserObject(g, o, 1, CU_GRAPH_USER_OBJECT_MOVE));
+        if (executable) {
+            OK(cuGraphInstantiateWithFlags(&x, g, 0));
+            OK(cuGraphLaunch(x, nullptr));
+            OK(cuCtxSynchronize());
+            OK(cuGraphReleaseUserObject(g, o, 1));
+        }
+        try {
+            OK(executable ? cuGraphExecDestroy(x) : cuGraphReleaseUserObject(g, o, 1));
+        } catch (const thrown &) {
+            caught = true;
+        }
+        EXPECT(caught);
+        as_before();
+        OK(cuGraphDestroy(g));
+    }
+}
+
 /* On the device's thread nobody catches: the C++ library ends the process, as with any thread's function. */
 void
 of_a_stream(bool callback)
@@ -106,6 +135,7 @@ main()
     CUcontext c = make_context();
     object();
     graph();
+    graph_that_stays();
     OK(cuCtxDestroy_v2(c));
     return failures != 0;
 }
