@@ -451,6 +451,20 @@ drv_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int 
     return launch_packed(c, f, &l, NULL, hStream, kernelParams, NULL);
 }
 
+/* Whether events that are to be recorded behind a launch (NULL: none) are such: a launch that is refused is not made. */
+static CUresult
+launch_events(struct ctx *c, CUstream hStream, const CUevent *after, size_t n)
+{
+    CUresult e = CUDA_SUCCESS;
+    for (size_t i = 0; i < n && e == CUDA_SUCCESS; i++) {
+        struct event *ev AUTO_PUT = after[i] ? handle_get(after[i], KIND_EVENT) : NULL;
+        struct stream *s AUTO_PUT = NULL;
+        if (after[i] && (e = stream_get(c, hStream, &s)) == CUDA_SUCCESS && (!ev || ev->obj.ctx != s->obj.ctx))
+            e = CUDA_ERROR_INVALID_HANDLE;
+    }
+    return e;
+}
+
 /* Whether a launch names a function and a stream of one context: where it does not, that is what it is told of, whatever its attributes. */
 static CUresult
 launch_named(struct ctx *c, CUfunction h, CUstream hStream)
@@ -517,6 +531,8 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
             e = hint_for(HINT_KERNEL, a->id) ? hint_set(&hints, a->id, &a->value) : CUDA_ERROR_INVALID_VALUE;
         }
     }
+    if (e == CUDA_SUCCESS)
+        e = launch_events(c, config->hStream, after, COUNT(after));
     if (e != CUDA_SUCCESS) {
         CUresult named = launch_named(c, f, config->hStream);
         return named == CUDA_SUCCESS ? e : named;

@@ -157,6 +157,40 @@ captured(void)
     OK(cuStreamDestroy_v2(s));
 }
 
+/* A launch that is refused for the event to be recorded behind it is not made. */
+static void
+refused(void)
+{
+    CUstream s = stream();
+    CUevent gone, elsewhere;
+    CUcontext other;
+    CUgraph g = NULL;
+    size_t nodes = 0;
+    OK(cuEventCreate(&gone, CU_EVENT_DISABLE_TIMING));
+    OK(cuEventDestroy_v2(gone));
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(cuEventCreate(&elsewhere, CU_EVENT_DISABLE_TIMING));
+    OK(cuCtxPopCurrent_v2(NULL));
+    const CUevent bad[] = { gone, elsewhere };
+    for (unsigned i = 0; i < 4; i++) {
+        CUlaunchAttribute after = { .id = i < 2 ? CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT : CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT };
+        if (i < 2)
+            after.value.programmaticEvent.event = bad[i];
+        else
+            after.value.launchCompletionEvent.event = bad[i - 2];
+        CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s,
+                                  .attrs = &after, .numAttrs = 1 };
+        OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        EXPECT_RESULT(cuLaunchKernelEx(&config, k, arguments, NULL), CUDA_ERROR_INVALID_HANDLE);
+        OK(cuStreamEndCapture(s, &g));
+        OK(cuGraphGetNodes(g, NULL, &nodes));
+        EXPECT(nodes == 0);
+        OK(cuGraphDestroy(g));
+    }
+    OK(cuCtxDestroy_v2(other));
+    OK(cuStreamDestroy_v2(s));
+}
+
 static void CUDA_CB
 nothing(void *unused)
 {
@@ -249,7 +283,7 @@ main(void)
     OK(cuMemAlloc_v2(&memory, 4096));
     if (failures)
         return 1;
-    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured }, { "unused_bytes", unused_bytes } };
+    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured }, { "refused", refused }, { "unused_bytes", unused_bytes } };
     run_cases(tests, sizeof tests / sizeof *tests);
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;
