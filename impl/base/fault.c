@@ -34,6 +34,7 @@ struct handler {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* installing */
+static bool said[COUNT];                                    /* lock: that the signal cannot be handled */
 static struct handler first[COUNT];                         /* number 0 */
 static struct handler by_default;
 static struct handler *_Atomic handlers[COUNT];             /* newest first, the last is `first` */
@@ -317,8 +318,9 @@ install(size_t n)
             ok = !sigaction(signals[n], &ours, NULL);
         }
     }
-    if (!ok)
+    if (!ok && !said[n])
         cw_error("cannot handle signal %d: a fault in a kernel will end the program", signals[n]);
+    said[n] = !ok;
     pthread_mutex_unlock(&lock);
 }
 

@@ -140,10 +140,11 @@ cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags)
 {
     if (!e)
         return CW_OK;
+    const cw_result r = cwj_llvm_is_no_memory(e) ? CW_ERR_NOMEM : CW_ERR_LLVM;
     char *text = LLVMGetErrorMessage(e);
     cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM, %s: %s", doing, text);
     LLVMDisposeErrorMessage(text);
-    return CW_ERR_LLVM;
+    return r;
 }
 
 cw_result

@@ -54,7 +54,9 @@ bool cwj_host_is_frame(const char *message, uint64_t *bytes);
  * launches a kernel holds that lock while it waits for us. */
 void cwj_orc_leave_process_alone(LLVMOrcLLJITBuilderRef builder);
 
-/* Consume an error; returns CW_ERR_LLVM if there was one. */
+/* The error is the system's: it has no memory, or no addresses. */
+bool cwj_llvm_is_no_memory(LLVMErrorRef e);
+/* Consume an error; returns CW_ERR_LLVM, or CW_ERR_NOMEM, if there was one. */
 cw_result cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags) CW_MUST_CHECK;
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Loads object code into the process through ORC. Each object has an LLJIT instance of its own, which owns its memory, and a bare library
  * without a search order: compiled code can call the runtime's functions and those of support.c, nothing else in the process. */
+#include "impl/base/log.h"
 #include "jit/llvm/llvm.h"
 #include "jit/loader/loader.h"
 
@@ -15,8 +16,11 @@ static const char *const runtime_names[] = { CWH_RT_MAP(X) };
 #undef X
 enum { RUNTIME_COUNT = sizeof runtime_names / sizeof *runtime_names };
 
+/* What LLVM says of a session apart from a call's result: the cause of a failed look-up, and what cannot be given back at the end. */
 struct cwj_loaded {
     LLVMOrcLLJITRef jit;
+    struct cwj_diags *diags;            /* of the call that loads; NULL behind it */
+    bool no_memory;
 };
 
 struct lookup {
@@ -37,9 +41,14 @@ on_lookup(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void *
 static void
 on_session_error(void *user, LLVMErrorRef error)
 {
-    struct cwj_diags *diags = user;
-    if (cwj_llvm_check(error, "loading", diags))
+    struct cwj_loaded *l = user;
+    if (l->diags) {
+        l->no_memory |= cwj_llvm_check(error, "loading", l->diags) == CW_ERR_NOMEM;
         return;
+    }
+    char *text = LLVMGetErrorMessage(error);
+    cw_warn("code of a kernel stays in memory: %s", text);
+    LLVMDisposeErrorMessage(text);
 }
 
 static cw_result
@@ -145,6 +154,7 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
     struct cwj_loaded *l = calloc(1, sizeof *l);
     if (!l)
         return CW_ERR_NOMEM;
+    l->diags = diags;
     LLVMOrcExecutionSessionRef es;
     LLVMOrcJITDylibRef lib;
     LLVMMemoryBufferRef copy;
@@ -161,7 +171,7 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
     if (r)
         goto fail;
     es = LLVMOrcLLJITGetExecutionSession(l->jit);
-    LLVMOrcExecutionSessionSetErrorReporter(es, on_session_error, diags);
+    LLVMOrcExecutionSessionSetErrorReporter(es, on_session_error, l);
     lib = LLVMOrcExecutionSessionCreateBareJITDylib(es, "kernel");
     r = define_symbols(es, lib, rt, diags);
     if (r)
@@ -181,13 +191,14 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
     if (r)
         goto fail;
     *run = (cwh_kernel_fn *)(uintptr_t)found.address;
-    /* The session outlives this call and its diagnostics. */
-    LLVMOrcExecutionSessionSetErrorReporter(es, NULL, NULL);
+    l->diags = NULL;
     *out = l;
     return CW_OK;
 fail:
     if (!diags->errors)
         cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM could not load the kernel");
+    if (l->no_memory)
+        r = CW_ERR_NOMEM;
     cwj_host_unload(l);
     return r;
 }
