@@ -34,11 +34,11 @@ thread_exit(void *unused)
     thread_streams_release();
     while (tls.count && driver_state() == CUDA_SUCCESS)     /* see thread_streams_release */
         drop_top();
-    tls.count = 0;
-    free(tls.stack);
+    struct entry *stack = tls.stack;
+    tls.count = tls.capacity = 0;
     tls.stack = NULL;
-    tls.capacity = 0;
-    tls.registered = false;             /* a later destructor of the thread may make one current again */
+    tls.registered = false;             /* a later destructor of the thread, or the program's free, may make one current again */
+    free(stack);
 }
 
 static void
@@ -289,17 +289,23 @@ ctx_from_handle(CUcontext h, struct ctx **out)
     return CUDA_SUCCESS;
 }
 
-/* Make room for one more: the next push succeeds. */
+/* Make room for one more: the next push succeeds. The program's malloc and free may push as well. */
 static CUresult
 make_room(void)
 {
-    if (tls.count == tls.capacity) {
-        uint32_t n = tls.capacity ? tls.capacity * 2 : 8;
-        struct entry *s = realloc(tls.stack, n * sizeof *s);
-        if (!s)
+    while (tls.count == tls.capacity) {
+        const uint32_t n = tls.capacity ? tls.capacity * 2 : 8;
+        struct entry *larger = malloc(n * sizeof *larger), *old = larger;
+        if (!larger)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        tls.stack = s;
-        tls.capacity = n;
+        if (n > tls.capacity) {
+            old = tls.stack;
+            if (tls.count)
+                memcpy(larger, old, tls.count * sizeof *larger);
+            tls.stack = larger;
+            tls.capacity = n;
+        }
+        free(old);
     }
     return CUDA_SUCCESS;
 }

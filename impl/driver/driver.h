@@ -336,6 +336,7 @@ CUresult stream_get(struct ctx *c, CUstream h, struct stream **out);
 struct hints stream_hints(struct stream *s);
 /* green: the green context's handle, or 0. With a reference. */
 CUresult stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool legacy, struct stream **out);
+CUresult stream_lane(struct stream *s, unsigned i);         /* have s->lanes[i] */
 /* Bracket every submission: takes ctx.order and applies the default-stream rules. */
 CUresult stream_begin(struct stream *s);
 CUresult stream_admit(struct stream *s);        /* stream_begin in two steps: what captures refuse, which takes the graphs' lock */

@@ -593,11 +593,8 @@ make_ready(struct exec *x, struct stream *s)
             if ((e = result_of(c->b->event_create(c->be, 0, &x->events[x->nevents]))) == CUDA_SUCCESS)
                 x->nevents++;
     }
-    pthread_mutex_lock(&c->lock);
     for (uint32_t i = 1; i < x->plan->nlanes && e == CUDA_SUCCESS; i++)
-        if (!s->lanes[i])
-            e = result_of(c->b->stream_create(c->be, s->hints.priority, &s->lanes[i]));
-    pthread_mutex_unlock(&c->lock);
+        e = stream_lane(s, i);
     return e;
 }
 

@@ -5,7 +5,7 @@
  *   0  exec.lock           an executable graph; held while a launch of it waits for a condition's value
  *      graph_lock          structure of graphs, and captures; comes after an executable graph's
  *   1  g.lock              start-up, the device list
- *   2  primary.lock        one per device: the primary context's retain count and instance
+ *   2  primary.making, then primary.lock   one per device: the primary context's instance; its retain count
  *      imports (ipc.c)      memory of other processes that is mapped here
  *      mappings (vmm.c)     reservations, mappings, what multicast objects stand for
  *   3  ctx.lock            lists of a context's objects, its limits and settings
@@ -17,6 +17,8 @@
  *   7  handle free list, contexts_lock (the list of contexts), memory_lock and conditions_lock (graphs'), log, later.c's, the backend's own and
  *      impl/va.c's: leaves
  *
+ * malloc, mmap, open and others of the C library may be the program's own, and call the driver: nothing of the C library is called under primary.lock,
+ * ctx.lock and that of ranges, which such calls take that only ask (tests/driver/test_interpose.c).
  * The dynamic loader has a lock of its own, under which constructors of libraries call the driver: no lock of ours is held where a library may
  * be loaded (jit_open, cwb_backend.load).
  * Handle look-up takes no lock (an atomic count per slot); the handle of a stream, an event or a graph's node ends with ctx.order or graph_lock

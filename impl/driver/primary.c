@@ -9,6 +9,7 @@ struct primary {
     struct obj obj;                     /* KIND_PRIMARY, never freed */
     CUdevice device;
     struct device *dev;
+    pthread_mutex_t making;             /* held while the instance is made */
     pthread_mutex_t lock;
     uint32_t retained;                  /* lock */
     uint32_t pins;                      /* lock: of this instance */
@@ -28,6 +29,7 @@ primary_setup(struct device *d, CUdevice number)
         return CUDA_ERROR_OUT_OF_MEMORY;
     p->device = number;
     p->dev = d;
+    pthread_mutex_init(&p->making, NULL);
     pthread_mutex_init(&p->lock, NULL);
     CUresult e = handle_new(&p->obj, &primary_class, NULL);     /* both references are kept for ever */
     if (e == CUDA_SUCCESS)
@@ -86,30 +88,40 @@ primary_handle(const struct device *d)
     return HANDLE(CUcontext, d->primary);
 }
 
-/* p->lock held. */
+/* The instance, made if there is none, with one more in *uses. *out, unless NULL, gets a reference to it. */
 static CUresult
-primary_activate(struct primary *p)
+primary_use(struct primary *p, uint32_t *uses, struct ctx **out)
 {
-    if (p->ctx)
-        return CUDA_SUCCESS;
-    CUresult e = ctx_create(p->device, p->flags, 3020, true, &p->ctx);
-    if (e == CUDA_SUCCESS)
-        p->ctx->handle = HANDLE(CUcontext, p);
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&p->making);
+    pthread_mutex_lock(&p->lock);
+    if (!p->ctx) {
+        const unsigned flags = p->flags;
+        struct ctx *c;
+        pthread_mutex_unlock(&p->lock);
+        e = ctx_create(p->device, flags, 3020, true, &c);
+        pthread_mutex_lock(&p->lock);
+        if (e == CUDA_SUCCESS) {
+            c->handle = HANDLE(CUcontext, p);
+            if (p->flags != flags)      /* set meanwhile */
+                c->flags = p->flags;
+            p->ctx = c;
+        }
+    }
+    if (e == CUDA_SUCCESS) {
+        ++*uses;
+        if (out)
+            ctx_ref(*out = p->ctx);
+    }
+    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&p->making);
     return e;
 }
 
 CUresult
 primary_pin(struct device *d, struct ctx **out)
 {
-    struct primary *p = d->primary;
-    pthread_mutex_lock(&p->lock);
-    CUresult e = primary_activate(p);
-    if (e == CUDA_SUCCESS) {
-        p->pins++;
-        ctx_ref(*out = p->ctx);
-    }
-    pthread_mutex_unlock(&p->lock);
-    return e;
+    return primary_use(d->primary, &d->primary->pins, out);
 }
 
 /* That of device `dev`. */
@@ -129,13 +141,9 @@ drv_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     PRIMARY(p, dev);
     if (!pctx)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&p->lock);
-    CUresult e = primary_activate(p);
-    if (e == CUDA_SUCCESS) {
-        p->retained++;
+    CUresult e = primary_use(p, &p->retained, NULL);
+    if (e == CUDA_SUCCESS)
         *pctx = HANDLE(CUcontext, p);
-    }
-    pthread_mutex_unlock(&p->lock);
     return e;
 }
 

@@ -83,35 +83,28 @@ range_forget(const struct range *r)
         ctx_unref(r->ctx);
 }
 
-CUresult
-range_add(const struct range *r)
+/* *full: how large the table must become first; else 0. */
+static CUresult
+add(const struct range *r, size_t *full)
 {
     CUresult e = CUDA_SUCCESS;
+    *full = 0;
     if (r->ctx && !ctx_admit(r->ctx))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     pthread_rwlock_wrlock(&lock);
     size_t i = upper_bound(r->base);
     if ((i && ranges[i - 1].base + ranges[i - 1].size > r->base) || (i < count && ranges[i].base - r->base < r->size)) {
         e = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    } else if (count == capacity) {
+        *full = capacity ? capacity * 2 : 64;
+        e = CUDA_ERROR_OUT_OF_MEMORY;
     } else {
-        if (count == capacity) {
-            size_t n = capacity ? capacity * 2 : 64;
-            struct range *p = realloc(ranges, n * sizeof *p);
-            if (p) {
-                ranges = p;
-                capacity = n;
-            } else {
-                e = CUDA_ERROR_OUT_OF_MEMORY;
-            }
-        }
-        if (e == CUDA_SUCCESS) {
-            memmove(ranges + i + 1, ranges + i, (count - i) * sizeof *ranges);
-            ranges[i] = *r;
-            ranges[i].id = next_id++;
-            ranges[i].handle = r->ctx ? r->ctx->handle : NULL;
-            count++;
-            changed();
-        }
+        memmove(ranges + i + 1, ranges + i, (count - i) * sizeof *ranges);
+        ranges[i] = *r;
+        ranges[i].id = next_id++;
+        ranges[i].handle = r->ctx ? r->ctx->handle : NULL;
+        count++;
+        changed();
     }
     pthread_rwlock_unlock(&lock);
     if (r->ctx) {
@@ -119,6 +112,37 @@ range_add(const struct range *r)
             ctx_ref(r->ctx);
         ctx_admitted(r->ctx);
     }
+    return e;
+}
+
+/* With no lock held: the program's malloc may ask about an address. */
+static bool
+grow(size_t to)
+{
+    struct range *larger = malloc(to * sizeof *larger), *old = larger;
+    if (!larger)
+        return false;
+    pthread_rwlock_wrlock(&lock);
+    if (to > capacity) {
+        old = ranges;
+        if (count)
+            memcpy(larger, old, count * sizeof *larger);
+        ranges = larger;
+        capacity = to;
+    }
+    pthread_rwlock_unlock(&lock);
+    free(old);
+    return true;
+}
+
+CUresult
+range_add(const struct range *r)
+{
+    CUresult e;
+    size_t full;
+    do
+        e = add(r, &full);
+    while (full && grow(full));
     return e;
 }
 

@@ -28,15 +28,16 @@ void
 thread_streams_release(void)
 {
     bool ready = driver_state() == CUDA_SUCCESS;    /* else locks may stay locked for ever: those of a forked child */
-    for (uint32_t i = 0; i < tls.count && ready; i++) {
-        struct stream *s = tls.list[i].s;
+    while (tls.count && ready) {
+        struct stream *s = tls.list[--tls.count].s;
         handle_kill(&s->obj);
         handle_put(&s->obj);
     }
-    free(tls.list);
+    struct thread_stream *list = tls.list;
     tls.list = NULL;
     tls.count = tls.capacity = 0;
     tls.registered = false;             /* a later destructor of the thread may use another one, which then ends in the next round */
+    free(list);
 }
 
 static void
@@ -195,6 +196,27 @@ stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool le
     return CUDA_SUCCESS;
 }
 
+/* Room for one more; see context.c. */
+static CUresult
+make_room(void)
+{
+    while (tls.count == tls.capacity) {
+        const uint32_t n = tls.capacity ? tls.capacity * 2 : 4;
+        struct thread_stream *larger = malloc(n * sizeof *larger), *old = larger;
+        if (!larger)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        if (n > tls.capacity) {
+            old = tls.list;
+            if (tls.count)
+                memcpy(larger, old, tls.count * sizeof *larger);
+            tls.list = larger;
+            tls.capacity = n;
+        }
+        free(old);
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult
 thread_stream(struct ctx *c, struct stream **out)
 {
@@ -208,19 +230,12 @@ thread_stream(struct ctx *c, struct stream **out)
     /* Forget the streams of contexts that are gone. */
     for (uint32_t i = 0; i < tls.count;) {
         if (atomic_load(&tls.list[i].ctx->dead)) {
-            handle_put(&tls.list[i].s->obj);
+            struct stream *gone = tls.list[i].s;
             tls.list[i] = tls.list[--tls.count];
+            handle_put(&gone->obj);
         } else {
             i++;
         }
-    }
-    if (tls.count == tls.capacity) {
-        uint32_t n = tls.capacity ? tls.capacity * 2 : 4;
-        struct thread_stream *l = realloc(tls.list, n * sizeof *l);
-        if (!l)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        tls.list = l;
-        tls.capacity = n;
     }
     if (!tls.registered) {
         pthread_once(&key_once, make_key);
@@ -231,6 +246,12 @@ thread_stream(struct ctx *c, struct stream **out)
     CUresult e = stream_make(c, 0, 0, 0, false, &s);
     if (e != CUDA_SUCCESS)
         return e;
+    e = make_room();
+    if (e != CUDA_SUCCESS) {
+        handle_kill(&s->obj);
+        handle_put(&s->obj);
+        return e;
+    }
     tls.list[tls.count++] = (struct thread_stream){ c, s };
     handle_ref(&s->obj);
     *out = s;
@@ -509,6 +530,29 @@ stream_hints(struct stream *s)
     struct hints h = s->hints;
     pthread_mutex_unlock(&s->obj.ctx->lock);
     return h;
+}
+
+CUresult
+stream_lane(struct stream *s, unsigned i)
+{
+    const struct ctx *c = s->obj.ctx;
+    struct cwb_stream *lane;
+    pthread_mutex_lock(&s->obj.ctx->lock);
+    const bool there = s->lanes[i];
+    pthread_mutex_unlock(&s->obj.ctx->lock);
+    if (there)
+        return CUDA_SUCCESS;
+    CUresult e = result_of(c->b->stream_create(c->be, stream_hints(s).priority, &lane));
+    if (e != CUDA_SUCCESS)
+        return e;
+    pthread_mutex_lock(&s->obj.ctx->lock);
+    const bool first = !s->lanes[i];
+    if (first)
+        s->lanes[i] = lane;
+    pthread_mutex_unlock(&s->obj.ctx->lock);
+    if (!first)
+        c->b->stream_destroy(lane);
+    return CUDA_SUCCESS;
 }
 
 CUresult
