@@ -103,6 +103,7 @@ static struct {
 } config;
 static atomic_bool loaded;
 static _Atomic pid_t loading;           /* the process whose thread reads them: a child of fork has not that thread */
+static _Atomic pid_t loader;            /* that thread; its open or getenv may be the program's, and come here */
 
 static void __attribute__((format(printf, 1, 2)))
 complain(const char *fmt, ...)
@@ -222,11 +223,15 @@ cw_config_load(void)
     while (!atomic_load_explicit(&loaded, memory_order_acquire)) {
         const pid_t self = getpid();
         pid_t other = atomic_load(&loading);
+        if (other == self && atomic_load(&loader) == gettid())
+            return false;
         if (other == self || !atomic_compare_exchange_strong(&loading, &other, self)) {
             sched_yield();
             continue;
         }
+        atomic_store(&loader, gettid());
         bool all = atomic_load(&loaded) || load();
+        atomic_store(&loader, 0);
         atomic_store(&loaded, all);
         atomic_store(&loading, 0);
         if (!all)

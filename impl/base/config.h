@@ -32,7 +32,8 @@ void cw_config_read(char *text, size_t size, const struct cw_config_reader *r);
 
 /* ---- for env.c ---- */
 
-/* Read the files, once. False: some file cannot be opened for lack of descriptors; the next call of any of these tries again. */
+/* Read the files, once. False: some file cannot be opened for lack of descriptors, or this thread is reading them; the next call of any of these tries
+ * again. */
 bool cw_config_load(void);
 /* The value that the files give a variable, or NULL; for the whole life of the process. The first call reads them. */
 const char *cw_config_get(unsigned var);

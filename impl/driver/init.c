@@ -67,12 +67,19 @@ forked_child(void)
         atomic_store(&g.state, STATE_FORKED);
 }
 
+/* The thread is in the start-up, which waits for locks of ours and of the HIP library's. What that uses of the C library (open, malloc, getenv) may be the program's own, and call
+ * the driver. */
+static _Thread_local bool starts __attribute__((tls_model("initial-exec")));
+
 bool
 driver_redirects(void)
 {
-    if (atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_FORKED)
+    if (starts || atomic_load_explicit(&g.state, memory_order_relaxed) == STATE_FORKED)
         return false;
     atomic_fetch_add(&starting, 1);
+    starts = true;
+    (void)cw_config_load();
+    starts = false;
     bool fails = cw_redirect_at_driver_call();
     atomic_fetch_sub(&starting, 1);
     return fails;
@@ -210,9 +217,21 @@ open_backend(const struct choice *k)
     return CUDA_SUCCESS;
 }
 
+static CUresult
+read_settings(struct choice *k)
+{
+    if (!cw_config_load())
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    logs_start();
+    cw_env_warn_unknown();
+    return choose(k);
+}
+
 CUresult
 drv_cuInit(unsigned int Flags)
 {
+    if (starts)
+        return CUDA_ERROR_NOT_INITIALIZED;
     if (driver_redirects())
         return CUDA_ERROR_UNKNOWN;
     int s = atomic_load_explicit(&g.state, memory_order_acquire);
@@ -227,13 +246,9 @@ drv_cuInit(unsigned int Flags)
     atomic_fetch_add(&starting, 1);
     struct choice k = { 0 };
     CUresult chosen = CUDA_SUCCESS;
+    starts = true;
     if (s == STATE_NEW) {
-        chosen = cw_config_load() ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-        if (chosen == CUDA_SUCCESS) {
-            logs_start();
-            cw_env_warn_unknown();
-            chosen = choose(&k);
-        }
+        chosen = read_settings(&k);
         if (chosen == CUDA_SUCCESS)
             choice_load(&k);
     }
@@ -248,6 +263,7 @@ drv_cuInit(unsigned int Flags)
             atomic_store_explicit(&g.state, e == CUDA_SUCCESS ? STATE_READY : STATE_FAILED, memory_order_release);
     }
     pthread_mutex_unlock(&g.lock);
+    starts = false;
     atomic_fetch_sub(&starting, 1);
     return e;
 }

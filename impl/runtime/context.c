@@ -12,10 +12,10 @@ _Thread_local struct rt_thread rt_self __attribute__((tls_model("initial-exec"))
 _Atomic unsigned rt_epoch = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t was_reset = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct {
     bool      retained;                 /* lock */
-    bool      resetting;                /* lock: its work is waited for, without the lock; nobody retains it meanwhile */
+    bool      changing;                 /* lock: it is retained or reset, without the lock; others wait */
     CUcontext primary;                  /* lock: the handle, which outlives resets */
 } devices[MAX_DEVICES];
 static int valid[MAX_DEVICES], valid_count;     /* lock: cudaSetValidDevices */
@@ -29,20 +29,49 @@ rt_check_device(int device)
     return e != cudaSuccess ? e : device < 0 || device >= count || device >= MAX_DEVICES ? cudaErrorInvalidDevice : cudaSuccess;
 }
 
+/* Until no other thread changes the device's context. The program's malloc, which may be called in the middle of a change, must not wait for that. The lock is
+ * held on success. */
+static cudaError_t
+lock_unchanging(int device)
+{
+    if (rt_self.changes)
+        return cudaErrorInitializationError;
+    pthread_mutex_lock(&lock);
+    while (devices[device].changing)
+        pthread_cond_wait(&changed, &lock);
+    return cudaSuccess;
+}
+
+/* Lock held, and held again on return. */
+static cudaError_t
+retain(int device)
+{
+    CUcontext c = NULL;
+
+    devices[device].changing = rt_self.changes = true;
+    pthread_mutex_unlock(&lock);
+    cudaError_t e = rt_result(CU(cuDevicePrimaryCtxRetain)(&c, device));
+    pthread_mutex_lock(&lock);
+    devices[device].changing = rt_self.changes = false;
+    if (e == cudaSuccess) {
+        devices[device].primary = c;
+        devices[device].retained = true;
+    }
+    pthread_cond_broadcast(&changed);
+    return e;
+}
+
 /* The device's primary context, retained; `made`: it was not before. */
 static cudaError_t
 activate(int device, CUcontext *out, bool *made)
 {
-    cudaError_t e = cudaSuccess;
+    cudaError_t e = lock_unchanging(device);
 
-    pthread_mutex_lock(&lock);
-    while (devices[device].resetting)
-        pthread_cond_wait(&was_reset, &lock);
+    if (e != cudaSuccess)
+        return e;
     *made = !devices[device].retained;
-    if (*made) {
-        e = rt_result(CU(cuDevicePrimaryCtxRetain)(&devices[device].primary, device));
-        devices[device].retained = e == cudaSuccess;
-    }
+    if (*made)
+        e = retain(device);
     *out = devices[device].primary;
     pthread_mutex_unlock(&lock);
     return e;
@@ -329,25 +358,25 @@ rt_cudaDeviceReset(void)
             return e;
         d = rt_self.context_device;
     }
-    pthread_mutex_lock(&lock);
-    while (devices[d].resetting)
-        pthread_cond_wait(&was_reset, &lock);
+    cudaError_t e = lock_unchanging(d);
+    if (e != cudaSuccess)
+        return e;
     bool retained = devices[d].retained;
     p = devices[d].primary;
     bool own = c && (!retained || p != c);      /* a context that the program made is not the Runtime's to end */
     devices[d].retained = false;
-    devices[d].resetting = retained;
+    devices[d].changing = rt_self.changes = retained;
     pthread_mutex_unlock(&lock);
-    cudaError_t e = retained ? rt_result(CU(cuDevicePrimaryCtxReset_v2)(d)) : cudaSuccess;
+    e = retained ? rt_result(CU(cuDevicePrimaryCtxReset_v2)(d)) : cudaSuccess;
     if (retained && e == cudaSuccess)
         (void)CU(cuDevicePrimaryCtxRelease_v2)(d);      /* the Runtime's own reference, which a reset leaves */
     pthread_mutex_lock(&lock);
     if (retained) {
-        devices[d].resetting = false;
+        devices[d].changing = rt_self.changes = false;
         devices[d].retained = e != cudaSuccess;
     }
     atomic_fetch_add_explicit(&rt_epoch, 1, memory_order_acq_rel);
-    pthread_cond_broadcast(&was_reset);
+    pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     if (own || e != cudaSuccess)
         return e;

@@ -59,6 +59,7 @@ struct rt_thread {
     CUcontext   context;                /* the current one when last looked at, known to be usable; NULL: look anew */
     unsigned    epoch;                  /* rt_epoch then */
     int         context_device;         /* its device */
+    bool        changes;                /* it retains or resets a primary context */
     unsigned    configs;                /* number of pushed launch configurations */
     struct rt_config config[4];         /* the first few; more are in `more` */
     struct rt_config *more;
