@@ -85,6 +85,14 @@ unsigned cw_layer_param_bytes(const struct cw_launch *launch, void *out, unsigne
 bool cw_layer_is_sticky(CUresult r);
 void cw_layer_before(struct cw_call *call);
 void cw_layer_after(struct cw_call *call);
+/* An exception of the program's (a user object's destructor) leaves the call, which has done its work. */
+static inline void
+cw_layer_left(struct cw_call *const *call)
+{
+    if (*call)
+        cw_layer_after(*call);
+}
+#define CW_LAYER_LEFT __attribute__((cleanup(cw_layer_left)))
 /* The library below lacks the function: logs that once and gives the error. */
 CUresult cw_layer_lacks(unsigned index);
 const char *cw_layer_name(unsigned index);

@@ -18,7 +18,8 @@ extern _Thread_local int rt_ptds __attribute__((tls_model("initial-exec")));
  * (observe.c); args as cw_cuda_print_call takes them. */
 extern bool rt_observed;
 void rt_before(unsigned function, void *const *args) __attribute__((cold));
-void rt_after(unsigned function, void *const *args, cudaError_t result) __attribute__((cold));
+struct rt_call { unsigned function; void *const *args; cudaError_t result; };
+void rt_after(const struct rt_call *call) __attribute__((cold));
 
 /* Keeps the thread's last error. */
 void rt_failed(cudaError_t e) __attribute__((cold));

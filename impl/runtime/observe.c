@@ -78,15 +78,15 @@ write_log(unsigned function, void *const *args, cudaError_t result)
 }
 
 void
-rt_after(unsigned function, void *const *args, cudaError_t result)
+rt_after(const struct rt_call *call)
 {
     int saved = errno, cancel;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     if (logging)
-        write_log(function, args, result);
+        write_log(call->function, call->args, call->result);
     if (recording && observer)
-        observer->after(function, args, (int)result);
+        observer->after(call->function, call->args, (int)call->result);
     pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }

@@ -55,9 +55,9 @@ emit_trace_exports(const struct model *m, struct cw_buf *out)
         else
             cw_buf_puts(out, "NULL");
         cw_buf_printf(out, " };\n    struct cw_call call_ = { .index = %u, .args = args_ };\n"
-                           "    cw_layer_before(&call_);\n    call_.result = cw_layer_next.%s(", i, f->name);
+                           "    cw_layer_before(&call_);\n    struct cw_call *left_ CW_LAYER_LEFT = &call_;\n    call_.result = cw_layer_next.%s(", i, f->name);
         args(out, f, "");
-        cw_buf_printf(out, ");\n    cw_layer_after(&call_);\n    return call_.result;\n}\n\n"
+        cw_buf_printf(out, ");\n    left_ = NULL;\n    cw_layer_after(&call_);\n    return call_.result;\n}\n\n"
                            "static CUresult CUDAAPI\nmissing_%s(", f->name);
         params(out, f);
         cw_buf_printf(out, ")\n{\n    return cw_layer_lacks(%u);\n}\n", i);

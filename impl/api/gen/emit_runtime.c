@@ -97,16 +97,17 @@ emit_export(const struct model *m, struct cw_buf *out, const struct function *f)
         cw_buf_puts(out, "\n{\n    void *const args_[] = { ");
         for (unsigned i = 0; i < f->param_count; i++)
             cw_buf_printf(out, "&%s, ", f->params[i].name);
-        cw_buf_printf(out, "NULL };\n    rt_before(%u, args_);\n    cudaError_t result_ = ", f->index);
+        cw_buf_printf(out, "NULL };\n    rt_before(%u, args_);\n    struct rt_call call_ __attribute__((cleanup(rt_after))) = { %u, args_, cudaSuccess };\n"
+                           "    return call_.result = ", f->index, f->index);
         emit_call(out, f);
-        cw_buf_printf(out, ";\n    rt_after(%u, args_, result_);\n    return result_;\n}\n", f->index);
+        cw_buf_puts(out, ";\n}\n");
     }
     cw_buf_puts(out, "\nEXPORT ");
     emit_signature(out, f, "", f->name);
     cw_buf_puts(out, "\n{\n");
     if (ptds) {
         emit_map_stream(m, out, f);
-        cw_buf_puts(out, "    rt_ptds++;\n");
+        cw_buf_puts(out, "    int outer_ __attribute__((cleanup(leave_per_thread))) = rt_ptds++;\n");
     }
     cw_buf_puts(out, "    ");
     if (!is_void)
@@ -118,8 +119,6 @@ emit_export(const struct model *m, struct cw_buf *out, const struct function *f)
     }
     emit_call(out, f);
     cw_buf_puts(out, ";\n");
-    if (ptds)
-        cw_buf_puts(out, "    rt_ptds--;\n");
     if (records(m, f))
         cw_buf_puts(out, "    if (__builtin_expect(result_ != cudaSuccess, 0))\n        rt_failed(result_);\n");
     if (!is_void)
@@ -133,7 +132,9 @@ emit_rt_exports(const struct model *m, unsigned library, struct cw_buf *out)
     emit_banner(out, "Every exported symbol of one version of the Runtime's library, over the rt_ functions.");
     cw_buf_printf(out, "#define CW_CUDART_MAJOR %u\n#include \"cudaway/runtime_prototypes.h\"\n#include \"impl/runtime/exports.h\"\n\n"
                        "#define EXPORT __attribute__((visibility(\"default\")))\n#define COLD __attribute__((cold, noinline))\n\n"
-                       "const int rt_version = %u;\nconst unsigned rt_function_count = %u;\n",
+                       "const int rt_version = %u;\nconst unsigned rt_function_count = %u;\n\n"
+                       "/* Cleanups, since an exception of the program's (a user object's destructor) may leave a call. */\n"
+                       "static inline void\nleave_per_thread(const int *outer)\n{\n    rt_ptds = *outer;\n}\n",
                   m->libraries[library].major, m->libraries[library].cuda_version, m->function_count);
     for (unsigned i = 0; i < m->function_count; i++)
         if (m->functions[i].in >> library & 1)
