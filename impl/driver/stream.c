@@ -731,7 +731,7 @@ host_call_end(struct host_call *const *p)
     pthread_mutex_unlock(&h->turn->lock);
     host_turn_unref(h->turn);
     if (!h->returned)                   /* an exception never comes here: nobody catches it, and the C++ library ends the process */
-        cw_error("a host function or callback has ended its thread, which is the stream's: nothing more of the stream runs");
+        cw_error("a host function or callback has ended its thread (pthread_exit), which is the device's");
     free(h);
 }
 

@@ -283,12 +283,58 @@ cwh_context_join(struct cwb_context *c)
         pthread_join(t, NULL);
 }
 
-static void *
-stream_main(void *arg)
+/* s->lock is held behind it. */
+static void
+op_done(struct cwb_stream *s, struct cwh_op *op)
 {
-    struct cwb_stream *s = arg;
     struct cwb_context *c = s->context;
-    cw_faults_claim();          /* for functions of the program, too */
+    if (op->epoch) {
+        pthread_mutex_lock(&c->lock);
+        cwh_epoch_done(c, op->epoch);
+        pthread_mutex_unlock(&c->lock);
+    }
+    op_free(op);
+
+    /* Wake those who wait for this one, and nobody for each of those before it. */
+    pthread_mutex_lock(&s->lock);
+    if (++s->completed >= s->awaited) {
+        s->awaited = NOBODY;
+        pthread_cond_broadcast(&s->done);
+    }
+}
+
+struct running {
+    struct cwb_stream *s;
+    struct cwh_op *op;
+    bool returned;
+};
+
+static void serve(struct cwb_stream *s);
+
+/* A host function may end its thread (pthread_exit). The thread serves the stream to its end then, and unwinds behind that. */
+static void
+op_left(const struct running *r)
+{
+    op_done(r->s, r->op);
+    if (r->returned)
+        return;
+    pthread_mutex_unlock(&r->s->lock);
+    serve(r->s);
+}
+
+/* s->lock is held behind it. */
+static void
+op_run(struct cwb_stream *s, struct cwh_op *op)
+{
+    struct running r __attribute__((cleanup(op_left))) = { s, op, false };
+    execute(s->context, op);
+    r.returned = true;
+}
+
+/* Until the stream is closed and drained; it is gone then. */
+static void
+serve(struct cwb_stream *s)
+{
     pthread_mutex_lock(&s->lock);
     for (;;) {
         struct cwh_op *op = s->first;
@@ -302,24 +348,17 @@ stream_main(void *arg)
         if (!s->first)
             s->last = &s->first;
         pthread_mutex_unlock(&s->lock);
-
-        execute(c, op);
-        if (op->epoch) {
-            pthread_mutex_lock(&c->lock);
-            cwh_epoch_done(c, op->epoch);
-            pthread_mutex_unlock(&c->lock);
-        }
-        op_free(op);
-
-        /* Wake those who wait for this one, and nobody for each of those before it. */
-        pthread_mutex_lock(&s->lock);
-        if (++s->completed >= s->awaited) {
-            s->awaited = NOBODY;
-            pthread_cond_broadcast(&s->done);
-        }
+        op_run(s, op);
     }
     pthread_mutex_unlock(&s->lock);
     stream_gone(s);
+}
+
+static void *
+stream_main(void *arg)
+{
+    cw_faults_claim();          /* for functions of the program, too */
+    serve(arg);
     return NULL;
 }
 

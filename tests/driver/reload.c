@@ -6,8 +6,11 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int failures;
 #define EXPECT(what)                                                                                                   \
@@ -62,6 +65,44 @@ use(void *cuda, void *cudart)
 
 struct libraries { void *cuda, *cudart; };
 
+/* Work that is queued when the libraries are closed is done. */
+static atomic_bool let;
+static atomic_int ran;
+
+static void
+waits(void *unused)
+{
+    while (!atomic_load(&let))
+        usleep(1000);
+    atomic_fetch_add(&ran, 1);
+}
+
+static CUstream
+queue(void *cuda, CUcontext *c)
+{
+    CUresult (*create)(CUcontext *, unsigned, CUdevice) = (CUresult (*)(CUcontext *, unsigned, CUdevice))symbol(cuda, "cuCtxCreate_v2");
+    CUresult (*stream)(CUstream *, unsigned) = (CUresult (*)(CUstream *, unsigned))symbol(cuda, "cuStreamCreate");
+    CUresult (*call)(CUstream, CUhostFn, void *) = (CUresult (*)(CUstream, CUhostFn, void *))symbol(cuda, "cuLaunchHostFunc");
+    CUstream s = NULL;
+    atomic_store(&let, false);
+    EXPECT(create(c, 0, 0) == CUDA_SUCCESS && stream(&s, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        EXPECT(call(s, waits, NULL) == CUDA_SUCCESS);
+    return s;
+}
+
+static void
+finish(const char *path, CUcontext c, CUstream s)
+{
+    void *cuda = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    CUresult (*sync)(CUstream) = (CUresult (*)(CUstream))symbol(cuda, "cuStreamSynchronize");
+    CUresult (*destroy)(CUcontext) = (CUresult (*)(CUcontext))symbol(cuda, "cuCtxDestroy_v2");
+    const int before = atomic_load(&ran);
+    atomic_store(&let, true);
+    EXPECT(sync(s) == CUDA_SUCCESS && atomic_load(&ran) == before + 3);
+    EXPECT(destroy(c) == CUDA_SUCCESS && !dlclose(cuda));
+}
+
 static void *
 outlive(void *user)
 {
@@ -108,10 +149,13 @@ main(int argc, char **argv)
         pthread_create(&t, NULL, outlive, &l);
         use(l.cuda, l.cudart);
         pthread_barrier_wait(&used);
+        CUcontext c;
+        CUstream s = queue(l.cuda, &c);
         EXPECT(!dlclose(i % 2 ? l.cuda : l.cudart));
         EXPECT(!dlclose(i % 2 ? l.cudart : l.cuda));
         pthread_barrier_wait(&closed);
         pthread_join(t, NULL);
+        finish(argv[1], c, s);
     }
     return failures != 0;
 }

@@ -250,6 +250,71 @@ cancelled(void)
     must_work();
 }
 
+/* ---- host functions that end their thread ---- */
+
+/* CUDA says nothing of these. The stream goes on: what waits for it does not wait for ever. A message names the cause. */
+static void
+ends_thread(void *count)
+{
+    ++*(int *)count;
+    pthread_exit(NULL);
+}
+
+static void
+ends_thread_in_callback(CUstream s, CUresult status, void *count)
+{
+    (void)s, (void)status;
+    ends_thread(count);
+}
+
+static void
+cancels_itself(void *count)
+{
+    ++*(int *)count;
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+}
+
+static void
+counts(void *count)
+{
+    ++*(int *)count;
+}
+
+static void
+ended_threads(void)
+{
+    char said[4096], file[] = "/tmp/ended-threads-XXXXXX";
+    int log = mkstemp(file), count = 0, after = 0;
+    EXPECT(log >= 0 && !setenv("CUDAWAY_LOG", "error", 1) && !setenv("CUDAWAY_LOG_FILE", file, 1));
+    CUstream s;
+    CUcontext c = make_context();
+    CUdeviceptr p;
+    uint32_t got = 0;
+    OK(cuMemAlloc_v2(&p, 4));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    for (int i = 1; i <= 20; i++) {
+        OK(cuLaunchHostFunc(s, i % 3 ? ends_thread : cancels_itself, &count));
+        OK(cuStreamAddCallback(s, ends_thread_in_callback, &count, 0));
+        OK(cuMemsetD32Async(p, (unsigned)i, 1, s));
+        OK(cuLaunchHostFunc(s, counts, &after));
+        OK(cuStreamSynchronize(s));
+        EXPECT(count == 2 * i && after == i);
+        OK(cuMemcpyDtoH_v2(&got, p, 4));
+        EXPECT(got == (unsigned)i);
+    }
+    OK(cuStreamDestroy_v2(s));
+    OK(cuLaunchHostFunc(NULL, ends_thread, &count));
+    OK(cuCtxDestroy_v2(c));
+    EXPECT(count == 41);
+    const ssize_t n = read(log, said, sizeof said - 1);
+    said[n > 0 ? n : 0] = 0;
+    EXPECT(strstr(said, "has ended its thread"));
+    close(log);
+    unlink(file);
+    must_work();
+}
+
 /* ---- small stacks -------------------------------------------------------------------------------------------------------- */
 
 static void *
@@ -635,7 +700,7 @@ rounding(void)
 
 static const struct test tests[] = {
     { "children", children }, { "fork_before", fork_before }, { "fork_while_starting", fork_while_starting },
-    { "cancelled", cancelled }, { "small_stack", small_stack }, { "first_call", first_call }, { "default_stack", default_stack },
+    { "cancelled", cancelled }, { "ended_threads", ended_threads }, { "small_stack", small_stack }, { "first_call", first_call }, { "default_stack", default_stack },
     { "deep_text", deep_text }, { "profiled", profiled },
     { "profiled_restart", profiled_restart }, { "interrupted", interrupted, true }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
     { "waited_for", waited_for }, { "float_upward", float_upward }, { "float_trapping", float_trapping },

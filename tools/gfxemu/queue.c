@@ -37,11 +37,41 @@ static struct {
     struct gfx_queue *first;
 } all = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL };
 
-static void *
-run(void *arg)
+struct running {
+    struct gfx_queue *q;
+    struct work *w;
+    bool returned;
+};
+
+static void serve(struct gfx_queue *q);
+
+/* A host function may end its thread (pthread_exit). The thread serves the queue to its end then, and unwinds behind that. */
+static void
+left(const struct running *r)
 {
-    struct gfx_queue *q = arg;
-    cw_faults_claim();          /* for functions of the program, too */
+    free(r->w);
+    pthread_mutex_lock(&r->q->lock);
+    r->q->completed++;
+    pthread_cond_broadcast(&r->q->idle);
+    if (r->returned)
+        return;
+    pthread_mutex_unlock(&r->q->lock);
+    serve(r->q);
+}
+
+/* q->lock is held behind it. */
+static void
+run_work(struct gfx_queue *q, struct work *w)
+{
+    struct running r __attribute__((cleanup(left))) = { q, w, false };
+    w->fn(w->data);
+    r.returned = true;
+}
+
+/* Until the queue is closed and empty. */
+static void
+serve(struct gfx_queue *q)
+{
     pthread_mutex_lock(&q->lock);
     for (;;) {
         while (!q->head && !q->closing)
@@ -54,16 +84,22 @@ run(void *arg)
             q->tail = &q->head;
         if (w->at_once) {
             w->fn(w->data);
-        } else {
-            pthread_mutex_unlock(&q->lock);
-            w->fn(w->data);
-            pthread_mutex_lock(&q->lock);
+            free(w);
+            q->completed++;
+            pthread_cond_broadcast(&q->idle);
+            continue;
         }
-        free(w);
-        q->completed++;
-        pthread_cond_broadcast(&q->idle);
+        pthread_mutex_unlock(&q->lock);
+        run_work(q, w);
     }
     pthread_mutex_unlock(&q->lock);
+}
+
+static void *
+run(void *arg)
+{
+    cw_faults_claim();          /* for functions of the program, too */
+    serve(arg);
     return NULL;
 }
 
