@@ -696,8 +696,9 @@ drv_cuCtxGetLimit(size_t *pvalue, CUlimit limit)
     if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || (unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     pthread_mutex_lock(&c->lock);
-    *pvalue = c->limits[limit];
+    const size_t value = c->limits[limit];
     pthread_mutex_unlock(&c->lock);
+    *pvalue = value;
     return CUDA_SUCCESS;
 }
 
@@ -708,8 +709,9 @@ drv_cuCtxGetCacheConfig(CUfunc_cache *pconfig)
     if (!pconfig)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&c->lock);
-    *pconfig = c->cache;
+    const CUfunc_cache cache = c->cache;
     pthread_mutex_unlock(&c->lock);
+    *pconfig = cache;
     return CUDA_SUCCESS;
 }
 

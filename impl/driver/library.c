@@ -264,13 +264,14 @@ kernel_at(struct library *l, uint32_t index, CUkernel *out)
             }
         }
     }
-    if (e == CUDA_SUCCESS)
-        *out = HANDLE(CUkernel, k);
+    const CUkernel h = e == CUDA_SUCCESS ? HANDLE(CUkernel, k) : NULL;
     pthread_mutex_unlock(&l->lock);
     if (fresh) {
         handle_put(&l->obj);
         free(fresh);
     }
+    if (e == CUDA_SUCCESS)
+        *out = h;
     return e;
 }
 

@@ -150,8 +150,9 @@ drv_cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags)
     if (!iterator_out || flags)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
-    *iterator_out = next;
+    const CUlogIterator now = next;
     pthread_mutex_unlock(&lock);
+    *iterator_out = now;
     return CUDA_SUCCESS;
 }
 

@@ -371,23 +371,30 @@ drv_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
     return CUDA_SUCCESS;
 }
 
+static bool
+is_switch(CUmemPool_attribute attr)
+{
+    return attr >= CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES && attr <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+}
+
 CUresult
 drv_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
 {
     POOL(p, pool);
-    if (!value)
+    if (!value || attr < CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES || attr > CU_MEMPOOL_ATTR_USED_MEM_HIGH)
         return CUDA_ERROR_INVALID_VALUE;
+    const cuuint64_t v = is_switch(attr) ? *(int *)value != 0 : *(cuuint64_t *)value;
     CUresult e = CUDA_SUCCESS;
     struct queued_free *reached = NULL;
     pthread_mutex_lock(&p->lock);
     switch ((int)attr) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:   p->reuse_follow = *(int *)value != 0; break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         pool_set_opportunistic(p, *(int *)value != 0, &reached); break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: p->reuse_internal = *(int *)value != 0; break;
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:                 p->release_threshold = *(cuuint64_t *)value; break;
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:   p->reuse_follow = v != 0; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         pool_set_opportunistic(p, v != 0, &reached); break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: p->reuse_internal = v != 0; break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:                 p->release_threshold = v; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-        if (*(cuuint64_t *)value)
+        if (v)
             e = CUDA_ERROR_INVALID_VALUE;       /* may only be reset */
         else if (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
             p->used_high = p->used;
@@ -408,19 +415,24 @@ drv_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *val
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = CUDA_SUCCESS;
+    cuuint64_t v = 0;
     pthread_mutex_lock(&p->lock);
     switch ((int)attr) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:   *(int *)value = p->reuse_follow; break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         *(int *)value = p->reuse_opportunistic; break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *(int *)value = p->reuse_internal; break;
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:                 *(cuuint64_t *)value = p->release_threshold; break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:              *(cuuint64_t *)value = p->reserved; break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:                 *(cuuint64_t *)value = p->reserved_high; break;
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:                  *(cuuint64_t *)value = p->used; break;
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:                     *(cuuint64_t *)value = p->used_high; break;
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:   v = (cuuint64_t)p->reuse_follow; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         v = (cuuint64_t)p->reuse_opportunistic; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: v = (cuuint64_t)p->reuse_internal; break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:                 v = p->release_threshold; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:              v = p->reserved; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:                 v = p->reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:                  v = p->used; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:                     v = p->used_high; break;
     default: e = CUDA_ERROR_INVALID_VALUE;
     }
     pthread_mutex_unlock(&p->lock);
+    if (e == CUDA_SUCCESS && is_switch(attr))
+        *(int *)value = (int)v;
+    else if (e == CUDA_SUCCESS)
+        *(cuuint64_t *)value = v;
     return e;
 }
 
@@ -458,9 +470,11 @@ drv_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLoca
         *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
         return CUDA_SUCCESS;
     }
+    const int device = location->id;
     pthread_mutex_lock(&p->lock);
-    *flags = p->access[location->id];
+    const CUmemAccess_flags access = p->access[device];
     pthread_mutex_unlock(&p->lock);
+    *flags = access;
     return CUDA_SUCCESS;
 }
 

@@ -247,8 +247,10 @@ drv_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
     if (!flags || !active)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&p->lock);
-    *flags = p->flags;
-    *active = p->ctx != NULL;
+    const unsigned f = p->flags;
+    const bool is_active = p->ctx;
     pthread_mutex_unlock(&p->lock);
+    *flags = f;
+    *active = is_active;
     return CUDA_SUCCESS;
 }
