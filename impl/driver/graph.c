@@ -247,9 +247,12 @@ node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work 
 CUresult
 node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out)
 {
+    CUgraphNode h;
     pthread_mutex_lock(&graph_lock);
-    CUresult e = node_add_locked(g, deps, n, w, out);
+    CUresult e = node_add_locked(g, deps, n, w, &h);
     pthread_mutex_unlock(&graph_lock);
+    if (e == CUDA_SUCCESS)
+        *out = h;
     return e;
 }
 
@@ -382,37 +385,58 @@ CUresult
 drv_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph)
 {
     GRAPH(g, hClonedGraph);
-    CUresult e = CUDA_ERROR_INVALID_VALUE;
     if (!phNode || !hOriginalNode)
-        return e;
+        return CUDA_ERROR_INVALID_VALUE;
+    CUgraphNode h = NULL;
     pthread_mutex_lock(&graph_lock);
-    for (struct node *n = g->first; n && e != CUDA_SUCCESS; n = n->next)
-        if (n->original == (uintptr_t)hOriginalNode) {
-            *phNode = node_handle(n);
-            e = CUDA_SUCCESS;
-        }
+    for (struct node *n = g->first; n && !h; n = n->next)
+        if (n->original == (uintptr_t)hOriginalNode)
+            h = node_handle(n);
     pthread_mutex_unlock(&graph_lock);
-    return e;
+    if (h)
+        *phNode = h;
+    return h ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------------------------- */
 
-/* The rule of all the listing functions: no list asks for the number; a longer list is filled up with NULL. */
-static CUresult
-give(size_t have, size_t *n, CUgraphNode *list, CUgraphNode *list2)
+/* Handles for a list of the caller's, collected under graph_lock and written without it: a handler of SIGSEGV may leave the call by a long jump. */
+struct found {
+    CUgraphNode *v;
+    size_t n, room;                     /* n: how many there are, also beyond the room */
+};
+
+/* True: there is memory for up to `most` of them, or as many as the caller has room for. */
+static bool
+found_init(struct found *f, size_t room, size_t most)
 {
-    if (!list) {
+    *f = (struct found){ .room = room < most ? room : most };
+    f->v = f->room ? malloc(f->room * sizeof *f->v) : NULL;
+    return f->v || !f->room;
+}
+
+static void
+found_add(struct found *f, const struct node *n)
+{
+    if (f->n < f->room)
+        f->v[f->n] = node_handle(n);
+    f->n++;
+}
+
+/* The rule of all the listing functions: no list asks for the number; a longer list is filled up with NULL. */
+static void
+give(struct found *f, size_t room, CUgraphNode *list)
+{
+    for (size_t i = 0; list && i < room; i++)
+        list[i] = i < f->n ? f->v[i] : NULL;
+    free(f->v);
+}
+
+static void
+give_number(size_t have, size_t *n, const CUgraphNode *list)
+{
+    if (!list || *n > have)
         *n = have;
-        return CUDA_SUCCESS;
-    }
-    for (size_t i = have; i < *n; i++) {
-        list[i] = NULL;
-        if (list2)
-            list2[i] = NULL;
-    }
-    if (*n > have)
-        *n = have;
-    return CUDA_SUCCESS;
 }
 
 static CUresult
@@ -421,18 +445,19 @@ give_nodes(CUgraph hGraph, CUgraphNode *nodes, size_t *count, bool roots)
     GRAPH(g, hGraph);
     if (!count)
         return CUDA_ERROR_INVALID_VALUE;
-    size_t have = 0;
+    const size_t room = nodes ? *count : 0;
+    struct found f;
     pthread_mutex_lock(&graph_lock);
-    for (struct node *n = g->first; n; n = n->next) {
-        if (roots && n->deps.n)
-            continue;
-        if (nodes && have < *count)
-            nodes[have] = node_handle(n);
-        have++;
-    }
-    CUresult e = give(have, count, nodes, NULL);
+    const bool memory = found_init(&f, room, g->count);
+    for (const struct node *n = g->first; n && memory; n = n->next)
+        if (!roots || !n->deps.n)
+            found_add(&f, n);
     pthread_mutex_unlock(&graph_lock);
-    return e;
+    if (!memory)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    give(&f, room, nodes);
+    give_number(f.n, count, nodes);
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -453,19 +478,29 @@ drv_cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, CUgra
     GRAPH(g, hGraph);
     if (!numEdges || !from != !to || (edgeData && !from))
         return CUDA_ERROR_INVALID_VALUE;
-    size_t have = 0;
+    const size_t room = from ? *numEdges : 0;
+    size_t most = 0;
+    struct found f, t = { 0 };
     pthread_mutex_lock(&graph_lock);
-    for (struct node *n = g->first; n; n = n->next)
-        for (uint32_t i = 0; i < n->dependents.n; i++, have++)
-            if (from && have < *numEdges) {
-                from[have] = node_handle(n);
-                to[have] = node_handle(n->dependents.v[i]);
-            }
-    if (edgeData)
-        memset(edgeData, 0, *numEdges * sizeof *edgeData);  /* every edge is an ordinary one */
-    CUresult e = give(have, numEdges, from, to);
+    for (const struct node *n = g->first; n; n = n->next)
+        most += n->dependents.n;
+    const bool memory = found_init(&f, room, most) && found_init(&t, room, most);
+    for (const struct node *n = g->first; n && memory; n = n->next)
+        for (uint32_t i = 0; i < n->dependents.n; i++) {
+            found_add(&f, n);
+            found_add(&t, n->dependents.v[i]);
+        }
     pthread_mutex_unlock(&graph_lock);
-    return e;
+    if (!memory) {
+        free(f.v);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (edgeData)
+        memset(edgeData, 0, room * sizeof *edgeData);   /* every edge is an ordinary one */
+    give(&f, room, from);
+    give(&t, room, to);
+    give_number(most, numEdges, from);
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -480,15 +515,21 @@ give_neighbours(CUgraphNode hNode, CUgraphNode *list, CUgraphEdgeData *data, siz
     NODE(n, hNode);
     if (!count || (data && !list))
         return CUDA_ERROR_INVALID_VALUE;
+    const size_t room = list ? *count : 0;
+    struct found f;
     pthread_mutex_lock(&graph_lock);
     const struct node_list *l = dependents ? &n->dependents : &n->deps;
-    for (size_t i = 0; list && i < l->n && i < *count; i++)
-        list[i] = node_handle(l->v[i]);
-    if (data)
-        memset(data, 0, *count * sizeof *data);
-    CUresult e = give(l->n, count, list, NULL);
+    const bool memory = found_init(&f, room, l->n);
+    for (size_t i = 0; i < l->n && memory; i++)
+        found_add(&f, l->v[i]);
     pthread_mutex_unlock(&graph_lock);
-    return e;
+    if (!memory)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (data)
+        memset(data, 0, room * sizeof *data);
+    give(&f, room, list);
+    give_number(f.n, count, list);
+    return CUDA_SUCCESS;
 }
 
 CUresult

@@ -568,25 +568,32 @@ drv_cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureSt
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
-    *captureStatus_out = !p ? CU_STREAM_CAPTURE_STATUS_NONE
-                            : p->c->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    if (*captureStatus_out == CU_STREAM_CAPTURE_STATUS_ACTIVE && edgeData_out && !dependencies_out) {
-        e = CUDA_ERROR_INVALID_VALUE;
-    } else if (*captureStatus_out == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    const CUstreamCaptureStatus status = !p ? CU_STREAM_CAPTURE_STATUS_NONE
+                                            : p->c->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    const bool active = status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    if (active)
         set_clean(p);
-        if (id_out)
-            *id_out = p->c->id;
-        if (graph_out)
-            *graph_out = HANDLE(CUgraph, p->c->g);
-        if (dependencies_out)
-            *dependencies_out = p->deps;
-        if (edgeData_out)
-            *edgeData_out = NULL;       /* every edge is an ordinary one */
-        if (numDependencies_out)
-            *numDependencies_out = p->n;
-    }
+    const cuuint64_t id = active ? p->c->id : 0;
+    const CUgraph graph = active ? HANDLE(CUgraph, p->c->g) : NULL;
+    const CUgraphNode *deps = active ? p->deps : NULL;
+    const size_t n = active ? p->n : 0;
     pthread_mutex_unlock(&graph_lock);
-    return e;
+    *captureStatus_out = status;
+    if (!active)
+        return CUDA_SUCCESS;
+    if (edgeData_out && !dependencies_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (id_out)
+        *id_out = id;
+    if (graph_out)
+        *graph_out = graph;
+    if (dependencies_out)
+        *dependencies_out = deps;
+    if (edgeData_out)
+        *edgeData_out = NULL;           /* every edge is an ordinary one */
+    if (numDependencies_out)
+        *numDependencies_out = n;
+    return CUDA_SUCCESS;
 }
 
 CUresult

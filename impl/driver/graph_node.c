@@ -36,7 +36,9 @@ add(CUgraphNode *out, CUgraph hGraph, const CUgraphNode *deps, size_t n, CUresul
 static inline void
 unlock_graphs(pthread_mutex_t **l)
 {
-    pthread_mutex_unlock(*l);
+    if (*l)
+        pthread_mutex_unlock(*l);
+    *l = NULL;
 }
 
 /* The same, with graph_lock held until the function returns: nobody replaces the node's work. */
@@ -44,6 +46,14 @@ unlock_graphs(pthread_mutex_t **l)
     NODE_OF(n, h, t);                                                                                                  \
     pthread_mutex_lock(&graph_lock);                                                                                   \
     pthread_mutex_t *held_ __attribute__((cleanup(unlock_graphs))) = &graph_lock
+/* *out = value, without the lock: a handler of SIGSEGV may leave the call by a long jump. */
+#define GIVE(out, value)                                                                                               \
+    do {                                                                                                               \
+        const __typeof__(*(out)) value_ = (value);                                                                     \
+        unlock_graphs(&held_);                                                                                         \
+        *(out) = value_;                                                                                               \
+        return CUDA_SUCCESS;                                                                                           \
+    } while (0)
 
 /* The handle of the context that n's work is for. */
 static CUcontext
@@ -298,8 +308,7 @@ drv_cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParam
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_HOST);
     if (!nodeParams)
         return CUDA_ERROR_INVALID_VALUE;
-    *nodeParams = n->w.host;
-    return CUDA_SUCCESS;
+    GIVE(nodeParams, n->w.host);
 }
 
 CUresult
@@ -336,8 +345,7 @@ drv_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_GRAPH);
     if (!phGraph)
         return CUDA_ERROR_INVALID_VALUE;
-    *phGraph = HANDLE(CUgraph, n->w.child);
-    return CUDA_SUCCESS;
+    GIVE(phGraph, HANDLE(CUgraph, n->w.child));
 }
 
 static CUresult
@@ -354,8 +362,7 @@ get_event(CUgraphNodeType type, CUgraphNode hNode, CUevent *out)
     NODE_LOCKED(n, hNode, type);
     if (!out)
         return CUDA_ERROR_INVALID_VALUE;
-    *out = HANDLE(CUevent, n->w.event);
-    return CUDA_SUCCESS;
+    GIVE(out, HANDLE(CUevent, n->w.event));
 }
 
 static CUresult
@@ -421,8 +428,7 @@ drv_cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
     if (!params_out)
         return CUDA_ERROR_INVALID_VALUE;
-    *params_out = n->w.alloc.p;
-    return CUDA_SUCCESS;
+    GIVE(params_out, n->w.alloc.p);
 }
 
 /* A free node of that memory anywhere in the graph. graph_lock held. */

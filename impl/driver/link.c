@@ -210,11 +210,14 @@ drv_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
     if (e == CUDA_SUCCESS) {
         l->complete = true;
         ptx_list_finish(&l->list);
-        *cubinOut = l->image.data;
-        if (sizeOut)
-            *sizeOut = l->image.size;
     }
+    void *const data = l->image.data;
+    const size_t size = l->image.size;
     pthread_mutex_unlock(&l->lock);
+    if (e == CUDA_SUCCESS)
+        *cubinOut = data;
+    if (e == CUDA_SUCCESS && sizeOut)
+        *sizeOut = size;
     return e;
 }
 

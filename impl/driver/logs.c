@@ -192,15 +192,25 @@ copy(CUlogIterator *iterator, char *to, size_t room)
     return too_small ? SIZE_MAX : at;
 }
 
+enum { ALL = MESSAGES * MESSAGE + sizeof truncated };
+
 CUresult
 drv_cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
 {
     READY();
     if (!buffer || !size || !*size || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    size_t n = copy(iterator, buffer, *size - 1);
-    *size = n == SIZE_MAX ? 0 : n;
-    buffer[*size] = 0;
+    char *all = malloc(ALL);            /* the caller's memory is not touched under the lock */
+    if (!all)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUlogIterator at = iterator ? *iterator : 0;
+    const size_t room = *size - 1, n = copy(iterator ? &at : NULL, all, room < ALL ? room : ALL), got = n == SIZE_MAX ? 0 : n;
+    memcpy(buffer, all, got);
+    free(all);
+    if (iterator && n != SIZE_MAX)
+        *iterator = at;
+    *size = got;
+    buffer[got] = 0;
     return n == SIZE_MAX ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
@@ -210,7 +220,6 @@ drv_cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned i
     READY();
     if (!pathToFile || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    enum { ALL = MESSAGES * MESSAGE + sizeof truncated };
     char *all = malloc(ALL);
     if (!all)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -194,6 +194,18 @@ texrefs_update(struct module *m, struct stream *s)
         pthread_mutex_unlock(&t->lock);                                                                                \
         return result_;                                                                                                \
     } while (0)
+/* For questions: what the reference has, in `t`. Results are written without its lock, since a handler of SIGSEGV may leave the call by a long jump. */
+#define TEXREF_NOW(t, h)                                                                                               \
+    struct texref t;                                                                                                   \
+    do { CUresult r_ = texref_now(h, &t); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+
+static CUresult
+texref_now(CUtexref h, struct texref *now)
+{
+    TEXREF(t, h);
+    *now = *t;
+    DONE(t, false, CUDA_SUCCESS);
+}
 
 CUresult
 drv_cuTexRefCreate(CUtexref *pTexRef)
@@ -259,11 +271,13 @@ drv_cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr
         DONE(t, false, CUDA_ERROR_INVALID_VALUE);
     if (dptr && (!bytes || !range_covers(dptr, bytes, NULL)))
         DONE(t, false, CUDA_ERROR_INVALID_VALUE);
-    if (ByteOffset)
-        *ByteOffset = dptr - base;
     t->bound = dptr != 0;
     t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_LINEAR, .res.linear = { base, t->format, (unsigned)t->channels, bytes + (dptr - base) } };
-    DONE(t, true, CUDA_SUCCESS);
+    t->changed = true;
+    pthread_mutex_unlock(&t->lock);
+    if (ByteOffset)
+        *ByteOffset = dptr - base;
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -380,31 +394,31 @@ drv_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags)
 CUresult
 drv_cuTexRefGetAddress_v2(CUdeviceptr *pdptr, CUtexref hTexRef)
 {
-    TEXREF(t, hTexRef);
-    bool linear = t->bound && t->res.resType == CU_RESOURCE_TYPE_LINEAR, pitch = t->bound && t->res.resType == CU_RESOURCE_TYPE_PITCH2D;
+    TEXREF_NOW(t, hTexRef);
+    bool linear = t.bound && t.res.resType == CU_RESOURCE_TYPE_LINEAR, pitch = t.bound && t.res.resType == CU_RESOURCE_TYPE_PITCH2D;
     if (pdptr && (linear || pitch))
-        *pdptr = linear ? t->res.res.linear.devPtr : t->res.res.pitch2D.devPtr;
-    DONE(t, false, pdptr && (linear || pitch) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+        *pdptr = linear ? t.res.res.linear.devPtr : t.res.res.pitch2D.devPtr;
+    return pdptr && (linear || pitch) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult
 drv_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef)
 {
-    TEXREF(t, hTexRef);
-    bool ok = phArray && t->bound && t->res.resType == CU_RESOURCE_TYPE_ARRAY;
+    TEXREF_NOW(t, hTexRef);
+    bool ok = phArray && t.bound && t.res.resType == CU_RESOURCE_TYPE_ARRAY;
     if (ok)
-        *phArray = t->res.res.array.hArray;
-    DONE(t, false, ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+        *phArray = t.res.res.array.hArray;
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult
 drv_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef)
 {
-    TEXREF(t, hTexRef);
-    bool ok = phMipmappedArray && t->bound && t->res.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    TEXREF_NOW(t, hTexRef);
+    bool ok = phMipmappedArray && t.bound && t.res.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     if (ok)
-        *phMipmappedArray = t->res.res.mipmap.hMipmappedArray;
-    DONE(t, false, ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+        *phMipmappedArray = t.res.res.mipmap.hMipmappedArray;
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult
@@ -412,9 +426,9 @@ drv_cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim)
 {
     if (!pam || dim < 0 || dim > 2)
         return CUDA_ERROR_INVALID_VALUE;
-    TEXREF(t, hTexRef);
-    *pam = t->tex.addressMode[dim];
-    DONE(t, false, CUDA_SUCCESS);
+    TEXREF_NOW(t, hTexRef);
+    *pam = t.tex.addressMode[dim];
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -422,9 +436,9 @@ drv_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef)
 {
     if (!pfm)
         return CUDA_ERROR_INVALID_VALUE;
-    TEXREF(t, hTexRef);
-    *pfm = t->tex.filterMode;
-    DONE(t, false, CUDA_SUCCESS);
+    TEXREF_NOW(t, hTexRef);
+    *pfm = t.tex.filterMode;
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -432,9 +446,9 @@ drv_cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef)
 {
     if (!pfm)
         return CUDA_ERROR_INVALID_VALUE;
-    TEXREF(t, hTexRef);
-    *pfm = t->tex.mipmapFilterMode;
-    DONE(t, false, CUDA_SUCCESS);
+    TEXREF_NOW(t, hTexRef);
+    *pfm = t.tex.mipmapFilterMode;
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -442,9 +456,9 @@ drv_cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef)
 {
     if (!pbias)
         return CUDA_ERROR_INVALID_VALUE;
-    TEXREF(t, hTexRef);
-    *pbias = t->tex.mipmapLevelBias;
-    DONE(t, false, CUDA_SUCCESS);
+    TEXREF_NOW(t, hTexRef);
+    *pbias = t.tex.mipmapLevelBias;
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -452,10 +466,10 @@ drv_cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLe
 {
     if (!pminMipmapLevelClamp || !pmaxMipmapLevelClamp)
         return CUDA_ERROR_INVALID_VALUE;
-    TEXREF(t, hTexRef);
-    *pminMipmapLevelClamp = t->tex.minMipmapLevelClamp;
-    *pmaxMipmapLevelClamp = t->tex.maxMipmapLevelClamp;
-    DONE(t, false, CUDA_SUCCESS);
+    TEXREF_NOW(t, hTexRef);
+    *pminMipmapLevelClamp = t.tex.minMipmapLevelClamp;
+    *pmaxMipmapLevelClamp = t.tex.maxMipmapLevelClamp;
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -463,30 +477,30 @@ drv_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef)
 {
     if (!pmaxAniso)
         return CUDA_ERROR_INVALID_VALUE;
-    TEXREF(t, hTexRef);
-    *pmaxAniso = (int)t->tex.maxAnisotropy;
-    DONE(t, false, CUDA_SUCCESS);
+    TEXREF_NOW(t, hTexRef);
+    *pmaxAniso = (int)t.tex.maxAnisotropy;
+    return CUDA_SUCCESS;
 }
 
 CUresult
 drv_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef)
 {
-    TEXREF(t, hTexRef);
+    TEXREF_NOW(t, hTexRef);
     if (!pBorderColor)
-        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
-    memcpy(pBorderColor, t->tex.borderColor, sizeof t->tex.borderColor);
-    DONE(t, false, CUDA_SUCCESS);
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(pBorderColor, t.tex.borderColor, sizeof t.tex.borderColor);
+    return CUDA_SUCCESS;
 }
 
 CUresult
 drv_cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef)
 {
-    TEXREF(t, hTexRef);
+    TEXREF_NOW(t, hTexRef);
     if (pFormat)
-        *pFormat = t->format;
+        *pFormat = t.format;
     if (pNumChannels)
-        *pNumChannels = t->channels;
-    DONE(t, false, CUDA_SUCCESS);
+        *pNumChannels = t.channels;
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -494,9 +508,9 @@ drv_cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef)
 {
     if (!pFlags)
         return CUDA_ERROR_INVALID_VALUE;
-    TEXREF(t, hTexRef);
-    *pFlags = t->tex.flags;
-    DONE(t, false, CUDA_SUCCESS);
+    TEXREF_NOW(t, hTexRef);
+    *pFlags = t.tex.flags;
+    return CUDA_SUCCESS;
 }
 
 /* ---- surface references ---------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,11 @@
 
 enum { DATA = 1 << 20, OUT = 1 << 16, OUTS = 16 };
 
+/* What is given in place of memory now and then. */
+#ifndef ABSENT
+#define ABSENT NULL
+#endif
+
 /* What a thread's calls read and write; never freed, since queued copies may come late. */
 struct buffers {
     char data[DATA] __attribute__((aligned(4096)));     /* what copies read and write */
@@ -32,19 +37,19 @@ buffers(void)
 static void *
 data(struct dice *s)
 {
-    return rnd(s) % 16 ? buffers()->data : NULL;
+    return rnd(s) % 16 ? buffers()->data : ABSENT;
 }
 
 static void *
 nothing(struct dice *s)
 {
-    return rnd(s) % 2 ? buffers()->zero : NULL;
+    return rnd(s) % 2 ? buffers()->zero : ABSENT;
 }
 
 static void *
 out(struct dice *s, unsigned n)
 {
-    return rnd(s) % 32 ? buffers()->out[n % OUTS] : NULL;
+    return rnd(s) % 32 ? buffers()->out[n % OUTS] : ABSENT;
 }
 
 /* Made anew for each call: some calls write there what they used. */
@@ -54,7 +59,7 @@ pointers(struct dice *s)
     struct buffers *b = buffers();
     for (unsigned i = 0; i < 64; i++)
         b->pointers[i] = b->data + 64 * i;
-    return rnd(s) % 16 ? b->pointers : NULL;
+    return rnd(s) % 16 ? b->pointers : ABSENT;
 }
 
 /* Up to `most`; 0: any. */
