@@ -38,6 +38,7 @@ enum kind {
 
 struct ctx;
 struct obj;
+struct func;
 
 /* What the table knows of a kind of object. */
 struct obj_class {
@@ -271,8 +272,9 @@ bool     hint_for(unsigned whom, CUlaunchAttributeID id);
 /* For attributes that hint_for says someone may have. */
 CUresult hint_set(struct hints *h, CUlaunchAttributeID id, const CUlaunchAttributeValue *v);
 void     hint_get(const struct hints *h, CUlaunchAttributeID id, CUlaunchAttributeValue *v);
-/* Of the kernel node that a launch in a captured stream makes: what the launch has set (NULL: nothing), else what the stream has. */
-void     hints_capture(struct hints *node, const struct hints *stream, const struct hints *launch);
+int      priority_possible(int priority);             /* the nearest of those that cuCtxGetStreamPriorityRange gives */
+/* Of the kernel node that a launch of f in a captured stream makes: what the launch has set (NULL: nothing), else what the stream has. */
+void     hints_capture(struct hints *node, const struct func *f, const struct hints *stream, const struct hints *launch);
 
 /* ---- streams and events (stream.c, event.c) -------------------------------------------------------------------------------- */
 

@@ -78,6 +78,12 @@ func_attribute(struct func *f, CUfunction_attribute a, int *v)
     return CUDA_SUCCESS;
 }
 
+static bool
+policy_known(int policy)
+{
+    return policy >= CU_CLUSTER_SCHEDULING_POLICY_DEFAULT && policy <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+}
+
 CUresult
 func_set_attribute(struct func *f, CUfunction_attribute a, int v)
 {
@@ -106,7 +112,7 @@ func_set_attribute(struct func *f, CUfunction_attribute a, int v)
         atomic_store(&f->nonportable_cluster, v != 0);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        if (v < 0 || v > 2)
+        if (!policy_known(v))
             return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&f->cluster_policy, v);
         return CUDA_SUCCESS;
@@ -312,7 +318,7 @@ capture_launch(struct stream *s, struct func *f, const struct cwb_launch *l, con
     struct work w;
     CUresult e = work_kernel(&w, f, l);
     if (e == CUDA_SUCCESS)
-        hints_capture(&w.kernel.hints, &of_stream, hints);
+        hints_capture(&w.kernel.hints, f, &of_stream, hints);
     return capture_work(s, e, &w);
 }
 
@@ -518,6 +524,9 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
             break;
         case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
             l.flags |= CWB_LAUNCH_CLUSTER;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            e = policy_known((int)a->value.clusterSchedulingPolicyPreference) ? hint_set(&hints, a->id, &a->value) : CUDA_ERROR_INVALID_VALUE;
             break;
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
         case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* full serialisation is allowed */

@@ -17,6 +17,12 @@ static const uint8_t takers[] = {
 
 const struct hints hints_unset = { .sync = CU_SYNC_POLICY_AUTO, .domains.remote = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE };
 
+int
+priority_possible(int priority)
+{
+    return priority < -5 ? -5 : priority > 0 ? 0 : priority;
+}
+
 bool
 hint_for(unsigned whom, CUlaunchAttributeID id)
 {
@@ -45,10 +51,10 @@ hint_set(struct hints *h, CUlaunchAttributeID id, const CUlaunchAttributeValue *
         ok = new.sync >= CU_SYNC_POLICY_AUTO && new.sync <= CU_SYNC_POLICY_BLOCKING_SYNC;
         break;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        new.clusters = v->clusterSchedulingPolicyPreference;    /* any: so driver 580 */
+        new.clusters = v->clusterSchedulingPolicyPreference;    /* any: so driver 580 of a node; of a launch it has been checked */
         break;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        new.priority = v->priority;
+        new.priority = priority_possible(v->priority);
         break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
         new.domains = v->memSyncDomainMap;
@@ -85,7 +91,7 @@ hint_get(const struct hints *h, CUlaunchAttributeID id, CUlaunchAttributeValue *
 
 /* "cuGraphInstantiate" says it of priorities, the CUDA C++ Programming Guide ("Memory Synchronization Domains") of domains and their map. */
 void
-hints_capture(struct hints *node, const struct hints *stream, const struct hints *launch)
+hints_capture(struct hints *node, const struct func *f, const struct hints *stream, const struct hints *launch)
 {
     *node = hints_unset;
     for (unsigned id = 0; id < COUNT(takers); id++) {
@@ -96,4 +102,9 @@ hints_capture(struct hints *node, const struct hints *stream, const struct hints
         hint_get(from, (CUlaunchAttributeID)id, &v);
         (void)hint_set(node, (CUlaunchAttributeID)id, &v);      /* as it was set there */
     }
+    /* The node says which policy the default is: the function's, or to spread the blocks (an H200; nodes that are added keep the default). */
+    if (node->clusters == CU_CLUSTER_SCHEDULING_POLICY_DEFAULT)
+        node->clusters = (CUclusterSchedulingPolicy)atomic_load(&f->cluster_policy);
+    if (node->clusters == CU_CLUSTER_SCHEDULING_POLICY_DEFAULT)
+        node->clusters = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
 }

@@ -150,12 +150,6 @@ stream_borrow(struct obj *o)
 
 static const struct obj_class stream_class = { .kind = KIND_STREAM, .finish = stream_finish, .borrow = stream_borrow };
 
-static int
-priority_possible(int priority)
-{
-    return priority < -5 ? -5 : priority > 0 ? 0 : priority;
-}
-
 CUresult
 stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool legacy, struct stream **out)
 {
@@ -1006,7 +1000,6 @@ drv_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAt
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&s->obj.ctx->lock);
     CUresult e = hint_set(&s->hints, attr, value);
-    s->hints.priority = priority_possible(s->hints.priority);
     pthread_mutex_unlock(&s->obj.ctx->lock);
     return e;
 }

@@ -85,6 +85,17 @@ hints(void)
     OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
     CUDA_KERNEL_NODE_PARAMS p = four_blocks();
     OK(cuGraphKernelNodeSetParams_v2(n, &p));
+    /* An H200 takes the nearest priority that it has, and any policy. */
+    const int asked[] = { -100, 100, -2 }, is[] = { -5, 0, -2 };
+    for (unsigned i = 0; i < 3; i++) {
+        v = (CUkernelNodeAttrValue){ .priority = asked[i] };
+        OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
+        EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_PRIORITY).priority == is[i]);
+    }
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE).clusterSchedulingPolicyPreference == CU_CLUSTER_SCHEDULING_POLICY_DEFAULT);
+    v = (CUkernelNodeAttrValue){ .clusterSchedulingPolicyPreference = 77 };
+    OK(cuGraphKernelNodeSetAttribute(n, (CUkernelNodeAttrID)CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, &v));
+    EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE).clusterSchedulingPolicyPreference == 77);
     OK(cuGraphKernelNodeCopyAttributes(other, n));
     OK(cuGraphClone(&clone, g));
     OK(cuGraphNodeFindInClone(&there, n, clone));
@@ -154,6 +165,43 @@ captured(void)
     OK(cuStreamGetAttribute(s, (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_PRIORITY, &of_stream));
     EXPECT(of_stream.priority == -2);
     OK(cuGraphDestroy(g));
+    OK(cuStreamDestroy_v2(s));
+}
+
+static int
+captured_policy(CUstream s, CUlaunchAttribute *attrs, unsigned count)
+{
+    CUgraph g;
+    CUgraphNode n = capture(s, attrs, count, &g);
+    int policy = (int)get(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE).clusterSchedulingPolicyPreference;
+    OK(cuGraphDestroy(g));
+    return policy;
+}
+
+/* What an H200 makes of what launches ask: a captured node's policy is the launch's, else the function's, else to spread the blocks; its priority is the nearest
+ * that there is. */
+static void
+resolved(void)
+{
+    CUstream s = stream();
+    CUlaunchAttribute policy = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE };
+    EXPECT(captured_policy(s, NULL, 0) == CU_CLUSTER_SCHEDULING_POLICY_SPREAD);
+    OK(cuFuncSetAttribute(k, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING));
+    EXPECT(captured_policy(s, NULL, 0) == CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
+    policy.value.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
+    EXPECT(captured_policy(s, &policy, 1) == CU_CLUSTER_SCHEDULING_POLICY_SPREAD);
+    OK(cuFuncSetAttribute(k, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, CU_CLUSTER_SCHEDULING_POLICY_DEFAULT));
+    policy.value.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+    EXPECT(captured_policy(s, &policy, 1) == CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
+
+    const int asked[] = { -100, 100, -2 }, is[] = { -5, 0, -2 };
+    for (unsigned i = 0; i < 3; i++) {
+        CUgraph g;
+        CUlaunchAttribute priority = { .id = CU_LAUNCH_ATTRIBUTE_PRIORITY, .value = { .priority = asked[i] } };
+        CUgraphNode n = capture(s, &priority, 1, &g);
+        EXPECT(get(n, CU_LAUNCH_ATTRIBUTE_PRIORITY).priority == is[i]);
+        OK(cuGraphDestroy(g));
+    }
     OK(cuStreamDestroy_v2(s));
 }
 
@@ -283,7 +331,7 @@ main(void)
     OK(cuMemAlloc_v2(&memory, 4096));
     if (failures)
         return 1;
-    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured }, { "refused", refused }, { "unused_bytes", unused_bytes } };
+    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured }, { "resolved", resolved }, { "refused", refused }, { "unused_bytes", unused_bytes } };
     run_cases(tests, sizeof tests / sizeof *tests);
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;
