@@ -457,6 +457,17 @@ drv_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int 
     return launch_packed(c, f, &l, NULL, hStream, kernelParams, NULL);
 }
 
+/* What a launch needs of an event that is to be recorded behind it ("CUlaunchAttributeID": it takes no time, and is no other process's). */
+static CUresult
+launch_event(struct stream *s, const struct event *e)
+{
+    if (!e || e->obj.ctx != s->obj.ctx)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (e->ipc)
+        return stream_captures(s) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_ERROR_NOT_SUPPORTED;
+    return e->flags & CU_EVENT_DISABLE_TIMING ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 /* Whether events that are to be recorded behind a launch (NULL: none) are such: a launch that is refused is not made. */
 static CUresult
 launch_events(struct ctx *c, CUstream hStream, const CUevent *after, size_t n)
@@ -465,8 +476,8 @@ launch_events(struct ctx *c, CUstream hStream, const CUevent *after, size_t n)
     for (size_t i = 0; i < n && e == CUDA_SUCCESS; i++) {
         struct event *ev AUTO_PUT = after[i] ? handle_get(after[i], KIND_EVENT) : NULL;
         struct stream *s AUTO_PUT = NULL;
-        if (after[i] && (e = stream_get(c, hStream, &s)) == CUDA_SUCCESS && (!ev || ev->obj.ctx != s->obj.ctx))
-            e = CUDA_ERROR_INVALID_HANDLE;
+        if (after[i] && (e = stream_get(c, hStream, &s)) == CUDA_SUCCESS)
+            e = launch_event(s, ev);
     }
     return e;
 }

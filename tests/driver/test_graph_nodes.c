@@ -205,36 +205,54 @@ resolved(void)
     OK(cuStreamDestroy_v2(s));
 }
 
-/* A launch that is refused for the event to be recorded behind it is not made. */
+/* A launch that is refused for one of its attributes is not made, and leaves a capture as it was. */
 static void
 refused(void)
 {
     CUstream s = stream();
-    CUevent gone, elsewhere;
+    CUevent gone, elsewhere, timed, shared = NULL;
     CUcontext other;
     CUgraph g = NULL;
     size_t nodes = 0;
+    OK(cuEventCreate(&timed, 0));
+    (void)cuEventCreate(&shared, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);      /* which not every device has */
     OK(cuEventCreate(&gone, CU_EVENT_DISABLE_TIMING));
     OK(cuEventDestroy_v2(gone));
     OK(cuCtxCreate_v2(&other, 0, 0));
     OK(cuEventCreate(&elsewhere, CU_EVENT_DISABLE_TIMING));
     OK(cuCtxPopCurrent_v2(NULL));
-    const CUevent bad[] = { gone, elsewhere };
-    for (unsigned i = 0; i < 4; i++) {
-        CUlaunchAttribute after = { .id = i < 2 ? CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT : CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT };
-        if (i < 2)
-            after.value.programmaticEvent.event = bad[i];
-        else
-            after.value.launchCompletionEvent.event = bad[i - 2];
+    /* The last two: "The event supplied must not be an interprocess or interop event. The event must disable timing" (CUlaunchAttributeID); codes of an H200. */
+    const struct { CUevent e; CUresult now, captured; } bad[] = {
+        { gone, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_HANDLE }, { elsewhere, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_HANDLE },
+        { timed, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_NOT_SUPPORTED }, { shared, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED },
+    };
+    for (unsigned i = 0; i < 9; i++) {
+        CUresult now = CUDA_ERROR_INVALID_VALUE, captured = now;
+        CUlaunchAttribute after = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, .value = { .clusterSchedulingPolicyPreference = 77 } };
+        if (i < 8) {
+            if (!bad[i / 2].e)
+                continue;
+            now = bad[i / 2].now;
+            captured = bad[i / 2].captured;
+            after = (CUlaunchAttribute){ .id = i % 2 ? CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT : CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT };
+            if (i % 2)
+                after.value.programmaticEvent.event = bad[i / 2].e;
+            else
+                after.value.launchCompletionEvent.event = bad[i / 2].e;
+        }
         CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s,
                                   .attrs = &after, .numAttrs = 1 };
+        EXPECT_RESULT(cuLaunchKernelEx(&config, k, arguments, NULL), now);
         OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
-        EXPECT_RESULT(cuLaunchKernelEx(&config, k, arguments, NULL), CUDA_ERROR_INVALID_HANDLE);
+        EXPECT_RESULT(cuLaunchKernelEx(&config, k, arguments, NULL), captured);
         OK(cuStreamEndCapture(s, &g));
         OK(cuGraphGetNodes(g, NULL, &nodes));
         EXPECT(nodes == 0);
         OK(cuGraphDestroy(g));
     }
+    OK(cuEventDestroy_v2(timed));
+    if (shared)
+        OK(cuEventDestroy_v2(shared));
     OK(cuCtxDestroy_v2(other));
     OK(cuStreamDestroy_v2(s));
 }
