@@ -219,6 +219,8 @@ copy(const struct end *dst, const struct end *src, size_t width, size_t height, 
         return done;
     struct stream *s AUTO_PUT = NULL;
     CUresult e = stream_get(c, hStream, &s);
+    if (e == CUDA_SUCCESS && async)
+        e = capture_error(s);
     if (e != CUDA_SUCCESS)
         return e;
     if (!width || !height || !depth)
@@ -679,6 +681,8 @@ fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width,
         return e;
     struct stream *s AUTO_PUT = NULL;
     e = stream_get(c, hStream, &s);
+    if (e == CUDA_SUCCESS && async)
+        e = capture_error(s);
     if (e != CUDA_SUCCESS)
         return e;
     if (!width || !height)

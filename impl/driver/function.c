@@ -410,11 +410,21 @@ params_pack(const struct func *f, void **kernelParams, void **extra, uint8_t *bl
     return CUDA_SUCCESS;
 }
 
+/* A failed capture, before the launch is looked at. */
+static CUresult
+launch_captured(struct ctx *c, CUstream hStream)
+{
+    struct stream *s AUTO_PUT = NULL;
+    return CAPTURES() && stream_get(c, hStream, &s) == CUDA_SUCCESS ? capture_error(s) : CUDA_SUCCESS;
+}
+
 static CUresult
 launch_packed(struct ctx *c, CUfunction h, struct cwb_launch *l, const struct hints *hints, CUstream hStream, void **kernelParams, void **extra)
 {
     struct func *f AUTO_PUT = NULL;
-    CUresult e = func_get(c, h, &f);
+    CUresult e = launch_captured(c, hStream);
+    if (e == CUDA_SUCCESS)
+        e = func_get(c, h, &f);
     if (e != CUDA_SUCCESS)
         return e;
     const struct cwj_kernel *k = f->k;

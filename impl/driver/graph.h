@@ -185,7 +185,8 @@ stream_captures(const struct stream *s)
 
 /* Append w to what s captures; w is taken over in any case. result: what making w gave (then nothing is appended). */
 CUresult capture_work(struct stream *s, CUresult result, struct work *w);
-CUresult capture_error(struct stream *s);        /* what is wrong with it: of an operation that does nothing, and makes no node */
+/* A failed capture of s, which an operation meets before its arguments are looked at (driver 580). */
+CUresult capture_error(struct stream *s);
 CUresult capture_record(struct stream *s, struct event *e);
 /* cuStreamWaitEvent where the stream captures or the event was recorded in a capture. False: neither holds any more; wait as usual. */
 bool capture_wait(struct stream *s, struct event *ev, CUresult *result);

@@ -275,6 +275,8 @@ part_error(const struct part *p)
 CUresult
 capture_error(struct stream *s)
 {
+    if (!stream_captures(s))
+        return CUDA_SUCCESS;
     pthread_mutex_lock(&graph_lock);
     CUresult e = part_error(part_of(s));
     pthread_mutex_unlock(&graph_lock);
@@ -284,8 +286,10 @@ capture_error(struct stream *s)
 CUresult
 capture_work(struct stream *s, CUresult result, struct work *w)
 {
-    if (result != CUDA_SUCCESS)
-        return result;
+    if (result != CUDA_SUCCESS) {
+        CUresult failed = capture_error(s);
+        return failed == CUDA_SUCCESS ? result : failed;
+    }
     CUgraphNode h;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);

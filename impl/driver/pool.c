@@ -653,6 +653,8 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
 {
     struct stream *s AUTO_PUT = NULL;
     CUresult e = stream_get(c, hStream, &s);
+    if (e == CUDA_SUCCESS)
+        e = capture_error(s);
     if (e != CUDA_SUCCESS)
         return e;
     if (!dptr)
@@ -720,7 +722,7 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         return e;
     if (stream_captures(s)) {
         struct work w;
-        return dptr ? capture_work(s, work_free(&w, dptr), &w) : capture_error(s);
+        return dptr ? capture_work(s, work_free(&w, dptr), &w) : capture_error(s);    /* nothing is no node */
     }
     CAPTURE_SAFE();
     if (!dptr)
