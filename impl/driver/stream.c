@@ -900,7 +900,9 @@ drv_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemO
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = batch_issue(s->obj.ctx, s->be, count, paramArray);
+    e = batch_check(s->obj.ctx, count, paramArray);     /* all of them or none (driver 580) */
+    if (e == CUDA_SUCCESS)
+        e = batch_issue(s->obj.ctx, s->be, count, paramArray);
     stream_end(s);
     return e;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Batches: copies in one and three dimensions, prefetches and discards of managed memory, in every version; what each element says is done, and a
- * bad one is named. */
+ * bad one is named. Value operations, of which a bad one leaves all undone. */
 #include "tests/driver/test.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { N = 5, SIZE = 1000 };
@@ -91,6 +92,36 @@ boxes(CUstream s)
     OK(cuArrayDestroy(a));
 }
 
+/* Of value operations all are done or none (an H200). */
+static void
+values(CUstream s)
+{
+    CUdeviceptr dev, gone;
+    OK(cuMemAlloc_v2(&dev, 64));
+    OK(cuMemAlloc_v2(&gone, 1 << 22));
+    OK(cuMemFree_v2(gone));
+    const struct { CUdeviceptr address; unsigned flags; } bad[] = { { dev + 1, 0 }, { 0, 0 }, { gone, 0 }, { dev + 8, 8 } };
+    for (size_t i = 0; i <= sizeof bad / sizeof *bad; i++) {
+        const bool good = i == sizeof bad / sizeof *bad;
+        CUstreamBatchMemOpParams op[2] = {
+            { .writeValue = { .operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = dev, .value = 7 } },
+            { .writeValue = { .operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = good ? dev + 8 : bad[i].address, .value = 7,
+                              .flags = good ? 0 : bad[i].flags } },
+        };
+        uint32_t v = 99;
+        OK(cuMemsetD32_v2(dev, 0, 16));
+        OK(cuStreamSynchronize(NULL));
+        CUresult e = cuStreamBatchMemOp_v2(s, 2, op, 0);
+        if (e == CUDA_ERROR_NOT_SUPPORTED)
+            break;                      /* not on every device */
+        EXPECT_RESULT(e, good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+        OK(cuStreamSynchronize(s));
+        OK(cuMemcpyDtoH_v2(&v, dev, 4));
+        EXPECT(v == (good ? 7 : 0));
+    }
+    OK(cuMemFree_v2(dev));
+}
+
 static int
 where(CUdeviceptr p)
 {
@@ -137,6 +168,7 @@ main(void)
     OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
     linear(s);
     boxes(s);
+    values(s);
     OK(cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0));
     if (has)
         managed(s);
