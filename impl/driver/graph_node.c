@@ -75,6 +75,8 @@ replace(struct node *n, CUresult made, struct work *w)
     CUresult e = work_keep(w, &old);
     if (e == CUDA_SUCCESS)
         n->w = *w;
+    if (e == CUDA_SUCCESS && w->type == CU_GRAPH_NODE_TYPE_GRAPH)
+        w->child->owner = n;
     pthread_mutex_unlock(&graph_lock);
     work_finish(e == CUDA_SUCCESS ? &old : w);
     return e;
@@ -531,8 +533,6 @@ drv_cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
     if (!n || !general_form(nodeParams) || nodeParams->type != n->w.type)
         return CUDA_ERROR_INVALID_VALUE;
     switch ((int)n->w.type) {
-    case CU_GRAPH_NODE_TYPE_EMPTY:
-    case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:

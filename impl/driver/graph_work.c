@@ -486,6 +486,8 @@ general_form(const CUgraphNodeParams *p)
     if (!p)
         return false;
     bool used = p->reserved0[0] | p->reserved0[1] | p->reserved0[2] || p->reserved2;
+    if (p->type == CU_GRAPH_NODE_TYPE_MEMCPY)
+        used |= p->memcpy.flags || p->memcpy.reserved;      /* "Must be zero" (CUDA_MEMCPY_NODE_PARAMS) */
     for (size_t i = (unsigned)p->type < COUNT(size) ? size[p->type] / sizeof *p->reserved1 : 0; i < COUNT(p->reserved1); i++)
         used |= p->reserved1[i] != 0;
     return !used;

@@ -513,7 +513,8 @@ params(const cudaGraphNodeParams *in, CUgraphNodeParams *out)
             memcpy(&out->kernel, &k, sizeof k);
         return e;
     case cudaGraphNodeTypeMemcpy:
-        out->memcpy.flags = in->memcpy.flags;
+        out->memcpy.flags = in->memcpy.flags;   /* the driver looks at these */
+        out->memcpy.reserved = in->memcpy.reserved[0] | in->memcpy.reserved[1] | in->memcpy.reserved[2];
         out->memcpy.copyCtx = here();
         return rt_copy_3d(&in->memcpy.copyParams, &out->memcpy.copyParams);
     case cudaGraphNodeTypeMemset:

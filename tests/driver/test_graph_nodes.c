@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What nodes are told and say of themselves: attributes of kernel nodes, also of those that captured launches make, and what node parameters must not have.
- * Nothing is launched. */
+ * No kernel runs. */
 #include "tests/driver/graphs.h"
 
 #include <stdint.h>
@@ -318,13 +318,13 @@ unused_bytes(void)
         OK(cuGraphCreate(&g, 0));
         CUgraphNode n = add_general(g, types[t], &p, &size), other;
         const size_t first = size / sizeof *p.reserved1, last = sizeof p.reserved1 / sizeof *p.reserved1 - 1;
-        for (unsigned i = 0; n && i < 4; i++) {
+        for (unsigned i = 0; n && i < (types[t] == CU_GRAPH_NODE_TYPE_MEMCPY ? 6 : 4); i++) {
             CUgraphNodeParams bad = p;
             long long *word = i == 0 ? &bad.reserved1[first] : i == 1 ? &bad.reserved1[last] : i == 2 ? &bad.reserved2 : NULL;
             if (word)
                 *word = 1ll << 40;
             else
-                bad.reserved0[2] = 1;
+                *(i == 3 ? &bad.reserved0[2] : i == 4 ? &bad.memcpy.flags : &bad.memcpy.reserved) = 1;
             EXPECT_RESULT(cuGraphAddNode_v2(&other, g, NULL, NULL, 0, &bad), CUDA_ERROR_INVALID_VALUE);
             EXPECT_RESULT(cuGraphNodeSetParams(n, &bad), CUDA_ERROR_INVALID_VALUE);
             if (types[t] == CU_GRAPH_NODE_TYPE_MEM_ALLOC || types[t] == CU_GRAPH_NODE_TYPE_CONDITIONAL)
@@ -339,6 +339,51 @@ unused_bytes(void)
     }
 }
 
+static CUgraph
+child_of(CUgraphNode n)
+{
+    CUgraph child = NULL;
+    OK(cuGraphChildGraphNodeGetGraph(n, &child));
+    return child;
+}
+
+/* cuGraphNodeSetParams of nodes that no function of their own changes: an empty one stays what it is, a child graph is another's copy from then on. */
+static void
+other_parameters(void)
+{
+    CUgraph g, empty, full;
+    CUgraphNode n, c;
+    size_t nodes = 0;
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphCreate(&empty, 0));
+    OK(cuGraphCreate(&full, 0));
+    OK(cuGraphAddEmptyNode(&n, full, NULL, 0));
+    CUgraphNodeParams p = { .type = CU_GRAPH_NODE_TYPE_EMPTY };
+    OK(cuGraphAddNode_v2(&n, g, NULL, NULL, 0, &p));
+    p = (CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = { .graph = empty } };
+    OK(cuGraphAddNode_v2(&c, g, &n, NULL, 1, &p));
+    CUgraphExec e = instantiate(g);
+    OK(cuGraphNodeSetParams(c, &p));
+    OK(cuGraphExecNodeSetParams(e, c, &p));
+    p.graph.graph = full;
+    OK(cuGraphNodeSetParams(c, &p));
+    OK(cuGraphDestroy(full));
+    OK(cuGraphGetNodes(child_of(c), NULL, &nodes));
+    EXPECT(nodes == 1);
+    EXPECT_RESULT(cuGraphDestroy(child_of(c)), CUDA_ERROR_INVALID_VALUE);       /* it is the node's */
+    p = (CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_EMPTY };
+    OK(cuGraphNodeSetParams(n, &p));
+    OK(cuGraphExecNodeSetParams(e, n, &p));
+    EXPECT_RESULT(cuGraphNodeSetParams(c, &p), CUDA_ERROR_INVALID_VALUE);       /* of another type */
+    OK(cuGraphExecDestroy(e));
+    e = instantiate(g);
+    OK(cuGraphLaunch(e, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(empty));
+    OK(cuGraphDestroy(g));
+}
+
 int
 main(void)
 {
@@ -349,7 +394,8 @@ main(void)
     OK(cuMemAlloc_v2(&memory, 4096));
     if (failures)
         return 1;
-    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured }, { "resolved", resolved }, { "refused", refused }, { "unused_bytes", unused_bytes } };
+    static const struct graph_case tests[] = { { "cluster", cluster }, { "hints", hints }, { "captured", captured }, { "resolved", resolved }, { "refused", refused }, { "unused_bytes", unused_bytes },
+                                              { "other_parameters", other_parameters } };
     run_cases(tests, sizeof tests / sizeof *tests);
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;

@@ -193,6 +193,20 @@ generic(void)
     p.reserved2 = 0;
     p.reserved0[2] = 1;
     EXPECT(cudaGraphAddNode(&sym, g, NULL, NULL, 0, &p) == cudaErrorInvalidValue);
+    /* nor are a copy's flags and reserved words anything but zero */
+    memset((void *)&p, 0, sizeof p);
+    p.type = cudaGraphNodeTypeMemcpy;
+    p.memcpy.copyParams.srcPtr = p.memcpy.copyParams.dstPtr = (cudaPitchedPtr){ d, 4, 4, 1 };
+    p.memcpy.copyParams.extent = (cudaExtent){ 4, 1, 1 };
+    p.memcpy.copyParams.kind = cudaMemcpyDeviceToDevice;
+    for (int i = 0; i < 4; i++) {
+        int *word = i ? &p.memcpy.reserved[i - 1] : &p.memcpy.flags;
+        *word = 1;
+        EXPECT(cudaGraphAddNode(&sym, g, &next, NULL, 1, &p) == cudaErrorInvalidValue);
+        *word = 0;
+    }
+    OK(cudaGraphAddNode(&sym, g, &next, NULL, 1, &p));
+    OK(cudaGraphDestroyNode(sym));
     (void)cudaGetLastError();
     OK(cudaGraphAddMemcpyNodeToSymbol(&sym, g, &next, 1, (const void *)&variable, d, 4, 0, cudaMemcpyDeviceToDevice));
     OK(cudaGraphInstantiate(&x, g, 0));
