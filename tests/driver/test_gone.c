@@ -70,7 +70,7 @@ queued(void (*submit)(void))
     CUresult want = waits ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
     const CUresult got = cuStreamSynchronize(stream);
     if (over_cuda && got == CUDA_ERROR_LAUNCH_FAILED)
-        want = got;                     /* NVIDIA's driver on an H200 (fill.unmapped_while_queued in fault_table.txt) */
+        want = got;                     /* NVIDIA's driver on an H200: of fill, write_value and wait_value (fill.unmapped_while_queued in fault_table.txt) */
     EXPECT_RESULT(got, want);
     EXPECT_RESULT(cuMemsetD8_v2(other, 0, 4), want);
     pthread_join(t, NULL);
