@@ -21,6 +21,8 @@ EXPRESSIONS = ("[", "(a*)*b", "((a{1,200}){1,200}){1,200}", ".*", "", "\\", "a{9
 SEPARATORS = (":", ",", "", " ", ":checked", ":O0", ",,", "x", ":gfx1100", ":host")
 DEVICES = ("host", "null", "host:checked", "gfxemu:gfx1100", "gfxemu:gfx90a")
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+REPORT = re.compile(rb"runtime error: |ERROR: [A-Za-z]+Sanitizer: (?!out of memory)")     # a compilation's limit may be a byte
+sanitized = "ASAN_OPTIONS" in os.environ or "UBSAN_OPTIONS" in os.environ
 
 
 def paths(folder):
@@ -63,6 +65,8 @@ def wrong(status, log, env):
     """What must not be, or None."""
     if status not in (0, 99):
         return f"exit status {status}"
+    if sanitized:
+        return "a sanitizer's report" if REPORT.search(log) else None
     if env.get("CUDAWAY_LOG") == "help":
         return None
     if CONTROL.search(log):
