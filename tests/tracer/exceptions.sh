@@ -6,8 +6,8 @@
 trace=$1 program=$2
 want 0 "$trace" record -o rec -- "$program"
 want 0 "$trace" show rec
-has out 'cuUserObjectRelease(' 2
-has out 'cuGraphDestroy(' 2
+has out 'cuUserObjectRelease('
+has out 'cuGraphDestroy('
 grep -E 'cuUserObjectRelease|cuGraphDestroy' out | grep unfinished && fail "left by an exception, and not over"
 grep -E '^\[[0-9:.]+\] [0-9]+/[0-9]+  ' out && fail "within another call"
 exit $bad
