@@ -289,25 +289,31 @@ ctx_from_handle(CUcontext h, struct ctx **out)
     return CUDA_SUCCESS;
 }
 
-/* Make room for one more: the next push succeeds. The program's malloc and free may push as well. */
-static CUresult
-make_room(void)
+bool
+thread_list_room(void **list, const uint32_t *count, uint32_t *capacity, size_t size)
 {
-    while (tls.count == tls.capacity) {
-        const uint32_t n = tls.capacity ? tls.capacity * 2 : 8;
-        struct entry *larger = malloc(n * sizeof *larger), *old = larger;
+    while (*count == *capacity) {
+        const uint32_t n = *capacity ? *capacity * 2 : 8;
+        void *larger = malloc(n * size), *old = larger;
         if (!larger)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        if (n > tls.capacity) {
-            old = tls.stack;
-            if (tls.count)
-                memcpy(larger, old, tls.count * sizeof *larger);
-            tls.stack = larger;
-            tls.capacity = n;
+            return false;
+        if (n > *capacity) {            /* else malloc has grown it, by a call of the program's */
+            old = *list;
+            if (*count)
+                memcpy(larger, old, *count * size);
+            *list = larger;
+            *capacity = n;
         }
         free(old);
     }
-    return CUDA_SUCCESS;
+    return true;
+}
+
+/* The next push succeeds. */
+static CUresult
+make_room(void)
+{
+    return thread_list_room((void **)&tls.stack, &tls.count, &tls.capacity, sizeof *tls.stack) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* Takes over the caller's reference, if there is one. */

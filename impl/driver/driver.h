@@ -357,6 +357,9 @@ cwb_result stream_follow(struct stream *s, struct stream *earlier, struct cwb_ev
 /* begin, ordering rules satisfied, then wait for everything that s must wait for. */
 CUresult stream_wait_idle(struct stream *s);
 void     thread_streams_release(void);       /* as the thread ends */
+/* Room for one more element of `size` bytes in a list of this thread's own; false: out of memory. The program's malloc and free may call the driver, which uses
+ * the same list. */
+bool     thread_list_room(void **list, const uint32_t *count, uint32_t *capacity, size_t size);
 void     streams_sweep_slow(struct ctx *c);
 /* Where a program waits: the streams that were destroyed with work pending go when it is done. */
 static inline void streams_sweep(struct ctx *c) { if (__builtin_expect(atomic_load_explicit(&c->departed, memory_order_relaxed) != 0, 0)) streams_sweep_slow(c); }

@@ -190,27 +190,6 @@ stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool le
     return CUDA_SUCCESS;
 }
 
-/* Room for one more; see context.c. */
-static CUresult
-make_room(void)
-{
-    while (tls.count == tls.capacity) {
-        const uint32_t n = tls.capacity ? tls.capacity * 2 : 4;
-        struct thread_stream *larger = malloc(n * sizeof *larger), *old = larger;
-        if (!larger)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        if (n > tls.capacity) {
-            old = tls.list;
-            if (tls.count)
-                memcpy(larger, old, tls.count * sizeof *larger);
-            tls.list = larger;
-            tls.capacity = n;
-        }
-        free(old);
-    }
-    return CUDA_SUCCESS;
-}
-
 static CUresult
 thread_stream(struct ctx *c, struct stream **out)
 {
@@ -240,11 +219,10 @@ thread_stream(struct ctx *c, struct stream **out)
     CUresult e = stream_make(c, 0, 0, 0, false, &s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = make_room();
-    if (e != CUDA_SUCCESS) {
+    if (!thread_list_room((void **)&tls.list, &tls.count, &tls.capacity, sizeof *tls.list)) {
         handle_kill(&s->obj);
         handle_put(&s->obj);
-        return e;
+        return CUDA_ERROR_OUT_OF_MEMORY;
     }
     tls.list[tls.count++] = (struct thread_stream){ c, s };
     handle_ref(&s->obj);
