@@ -13,7 +13,7 @@
 
 static _Atomic bool over __attribute__((unused));      /* the threads are to return */
 
-/* Whether calls may use memory that another thread frees. Over HIP a kernel's fault is the process's, and nothing would succeed after it; to the thread
+/* Whether calls may use memory that another thread frees. On a GPU a fault is the process's, and nothing would succeed after it; to the thread
  * sanitizer such a use is the race that it is. */
 static bool
 memory_can_go(void)
@@ -22,7 +22,7 @@ memory_can_go(void)
     return false;
 #else
     const char *device = getenv("CUDAWAY_DEVICE");
-    return !device || (strncmp(device, "gfxemu", 6) && strncmp(device, "hip", 3));
+    return !device || (strncmp(device, "gfxemu", 6) && strncmp(device, "hip", 3) && strncmp(device, "cuda", 4));
 #endif
 }
 

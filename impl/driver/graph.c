@@ -248,8 +248,11 @@ CUresult
 node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out)
 {
     CUgraphNode h;
+    CUresult e = edges_check("cuGraphAddNode", deps, NULL, n);
+    if (e != CUDA_SUCCESS)
+        return e;
     pthread_mutex_lock(&graph_lock);
-    CUresult e = node_add_locked(g, deps, n, w, &h);
+    e = node_add_locked(g, deps, n, w, &h);
     pthread_mutex_unlock(&graph_lock);
     if (e == CUDA_SUCCESS)
         *out = h;
@@ -366,6 +369,22 @@ graph_copy(struct graph *from, struct graph **out)
     return e;
 }
 
+/* The type of the node that g belongs to, or CU_GRAPH_NODE_TYPE_EMPTY. */
+static CUgraphNodeType
+owned_by(const struct graph *g)
+{
+    pthread_mutex_lock(&graph_lock);
+    CUgraphNodeType t = g->owner ? g->owner->w.type : CU_GRAPH_NODE_TYPE_EMPTY;
+    pthread_mutex_unlock(&graph_lock);
+    return t;
+}
+
+CUresult
+graph_child(struct graph *from, struct graph **out)
+{
+    return owned_by(from) != CU_GRAPH_NODE_TYPE_EMPTY ? CUDA_ERROR_NOT_SUPPORTED : graph_copy(from, out);
+}
+
 CUresult
 drv_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
 {
@@ -373,7 +392,7 @@ drv_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
     struct graph *c;
     if (!phGraphClone)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = graph_copy(g, &c);
+    CUresult e = owned_by(g) == CU_GRAPH_NODE_TYPE_CONDITIONAL ? CUDA_ERROR_NOT_SUPPORTED : graph_copy(g, &c);
     if (e == CUDA_SUCCESS) {
         *phGraphClone = HANDLE(CUgraph, c);
         handle_put(&c->obj);
@@ -575,15 +594,16 @@ edge_ordinary(const CUgraphEdgeData *d)
     return !d->from_port && !d->to_port && d->type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT;
 }
 
-/* Of edges from these nodes: others than ordinary ones begin at kernels alone ("CUgraphKernelNodePort", "CUgraphDependencyType"). graph_lock held. */
 CUresult
 edges_check(const char *function, const CUgraphNode *from, const CUgraphEdgeData *d, size_t n)
 {
-    for (size_t i = 0; d && i < n; i++) {
-        if (edge_ordinary(&d[i]))
+    for (size_t i = 0; i < n; i++) {
+        const struct node *k AUTO_PUT = handle_get(from[i], KIND_NODE);
+        if (!k)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (!d || edge_ordinary(&d[i]))
             continue;
-        const struct node *k = handle_peek(from[i], KIND_NODE, NULL);
-        if (!k || k->w.type != CU_GRAPH_NODE_TYPE_KERNEL || d[i].type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
+        if (k->w.type != CU_GRAPH_NODE_TYPE_KERNEL || d[i].type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
             return CUDA_ERROR_INVALID_VALUE;
         return unsupported(function, "an edge with a port or of the programmatic type");
     }
@@ -597,9 +617,13 @@ drv_cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUg
     GRAPH(g, hGraph);
     if (numDependencies && (!from || !to))
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = edges_check("cuGraphAddDependencies_v2", from, edgeData, numDependencies);
+    if (e == CUDA_SUCCESS)
+        e = edges_check("cuGraphAddDependencies_v2", to, NULL, numDependencies);
+    if (e != CUDA_SUCCESS)
+        return e;
     size_t i;
     pthread_mutex_lock(&graph_lock);
-    CUresult e = edges_check("cuGraphAddDependencies_v2", from, edgeData, numDependencies);
     for (i = 0; i < numDependencies && e == CUDA_SUCCESS; i++) {
         struct node *a = member(g, from[i]), *b = member(g, to[i]);
         if (!a || !b || a == b || edge_exists(a, b))
@@ -632,9 +656,13 @@ drv_cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const 
     for (size_t k = 0; edgeData && k < numDependencies; k++)
         if (!edge_ordinary(&edgeData[k]))
             return CUDA_ERROR_INVALID_VALUE;    /* there is no such edge */
+    CUresult e = edges_check("cuGraphRemoveDependencies_v2", from, NULL, numDependencies);
+    if (e == CUDA_SUCCESS)
+        e = edges_check("cuGraphRemoveDependencies_v2", to, NULL, numDependencies);
     size_t i;
     pthread_mutex_lock(&graph_lock);
-    CUresult e = numDependencies && keeps_all(g) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+    if (numDependencies && keeps_all(g))
+        e = CUDA_ERROR_NOT_SUPPORTED;
     for (i = 0; i < numDependencies && e == CUDA_SUCCESS; i++) {
         struct node *a = member(g, from[i]), *b = member(g, to[i]);
         if (!a || !b || !edge_exists(a, b))

@@ -160,12 +160,16 @@ CUresult graph_make(struct graph **out);                    /* with a reference 
 void     graph_end(struct graph *g);                        /* ends the handle and gives the caller's reference back */
 /* Copy nodes, edges and counts of user objects. CUDA_ERROR_NOT_SUPPORTED: with memory or conditional nodes. */
 CUresult graph_copy(struct graph *from, struct graph **out);
+CUresult graph_child(struct graph *from, struct graph **out);         /* the same for a node; not of a graph that a node has already (so an H200) */
 bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_lock held; nested ones count */
 /* Append a node that depends on deps (handles); takes w over on success. */
 CUresult node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
 CUresult node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
 bool     node_list_add(struct node_list *l, struct node *n);
-CUresult edges_check(const char *function, const CUgraphNode *from, const CUgraphEdgeData *d, size_t n);    /* d NULL: ordinary ones */
+/* What is wrong with a call's list of nodes, whatever graph it is for, and with edges from them (d NULL: ordinary ones): others than ordinary ones begin at
+ * kernels alone ("CUgraphKernelNodePort", "CUgraphDependencyType"). Called without a lock: the list may be where no memory is, and a handler of SIGSEGV may
+ * leave the call by a long jump. */
+CUresult edges_check(const char *function, const CUgraphNode *from, const CUgraphEdgeData *d, size_t n);
 /* Give every node of g a mark, its place in order of creation. */
 void     graph_number(struct graph *g);
 

@@ -411,13 +411,14 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
     if (e == CUDA_SUCCESS && !g)
         e = graph_make(&own);
     struct graph *into = g ? g : own;
+    const CUresult checked = edges_check("cuStreamBeginCaptureToGraph", deps, edges, n);
     pthread_mutex_lock(&graph_lock);
     if (e == CUDA_SUCCESS && (part_of(s) || into->capture))
         e = CUDA_ERROR_ILLEGAL_STATE;
     if (e == CUDA_SUCCESS)
-        e = nodes_of(into, deps, n);
+        e = checked;
     if (e == CUDA_SUCCESS)
-        e = edges_check("cuStreamBeginCaptureToGraph", deps, edges, n);
+        e = nodes_of(into, deps, n);
     if (e == CUDA_SUCCESS)
         e = part_make(c, s);
     if (e == CUDA_SUCCESS && (e = set_add(part_of(s), deps, n)) != CUDA_SUCCESS)
@@ -618,15 +619,16 @@ drv_cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependen
                                          size_t numDependencies, unsigned int flags)
 {
     STREAM(s, hStream);
+    const bool possible = flags <= CU_STREAM_SET_CAPTURE_DEPENDENCIES && (!numDependencies || dependencies);
+    const CUresult checked = !possible ? CUDA_ERROR_INVALID_VALUE
+        : edges_check("cuStreamUpdateCaptureDependencies_v2", dependencies, dependencyData, numDependencies);
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
     CUresult e = part_error(p);
-    if (e == CUDA_SUCCESS && (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (numDependencies && !dependencies)))
-        e = CUDA_ERROR_INVALID_VALUE;
+    if (e == CUDA_SUCCESS)
+        e = checked;
     if (e == CUDA_SUCCESS)
         e = nodes_of(p->c->g, dependencies, numDependencies);
-    if (e == CUDA_SUCCESS)
-        e = edges_check("cuStreamUpdateCaptureDependencies_v2", dependencies, dependencyData, numDependencies);
     if (e == CUDA_SUCCESS && flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
         e = set_add(&p->c->dropped, p->deps, p->n);
         p->n = 0;

@@ -352,7 +352,7 @@ instantiate(CUgraphExec *out, CUgraph hGraph, cuuint64_t flags, struct failure *
     x->flags = flags & ~(cuuint64_t)CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
     struct ctx *ctx = NULL;
     pthread_mutex_lock(&graph_lock);
-    CUresult e = body_make(g, &ctx, &x->body, f);
+    CUresult e = g->owner ? CUDA_ERROR_NOT_SUPPORTED : body_make(g, &ctx, &x->body, f);     /* a node's child or body: so an H200 */
     pthread_mutex_unlock(&graph_lock);
     pthread_mutex_init(&x->lock, NULL);
     if (e == CUDA_SUCCESS) {

@@ -153,27 +153,31 @@ drv_cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_
     return drv_cuGraphKernelNodeSetParams_v2(hNode, &p);
 }
 
+/* What is read back may be less than a whole value: the rest of *value_out stays as it is. */
 CUresult
 drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue *value_out)
 {
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    const struct hints hints = n->w.kernel.hints;
+    const bool cooperative = (n->w.kernel.l.flags & CWB_LAUNCH_COOPERATIVE) != 0;
+    uint32_t size[3];                   /* as an H100: the kernel's directive counts, too; zeros: nobody asks for clusters */
+    memcpy(size, n->w.kernel.l.cluster[0] ? n->w.kernel.l.cluster : n->w.kernel.f->k->cluster, sizeof size);
+    unlock_graphs(&held_);              /* *value_out is written without it */
     if (!value_out)
         return CUDA_ERROR_INVALID_VALUE;
     if (hint_for(HINT_KERNEL, attr)) {
-        hint_get(&n->w.kernel.hints, attr, value_out);
+        hint_get(&hints, attr, value_out);
         return CUDA_SUCCESS;
     }
     switch ((int)attr) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        value_out->cooperative = (n->w.kernel.l.flags & CWB_LAUNCH_COOPERATIVE) != 0;
+        value_out->cooperative = cooperative;
         return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {       /* as an H100: the kernel's directive counts, too; zeros: nobody asks for clusters */
-        const uint32_t *size = n->w.kernel.l.cluster[0] ? n->w.kernel.l.cluster : n->w.kernel.f->k->cluster;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         value_out->clusterDim.x = size[0];
         value_out->clusterDim.y = size[1];
         value_out->clusterDim.z = size[2];
         return CUDA_SUCCESS;
-    }
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         value_out->deviceUpdatableKernelNode.deviceUpdatable = 0;
         value_out->deviceUpdatableKernelNode.devNode = NULL;
@@ -183,12 +187,9 @@ drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CU
     }
 }
 
-CUresult
-drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value)
+static CUresult
+set_attribute(struct node *n, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value)
 {
-    NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
-    if (!value)
-        return CUDA_ERROR_INVALID_VALUE;
     if (hint_for(HINT_KERNEL, attr))
         return hint_set(&n->w.kernel.hints, attr, value);
     struct cwb_launch l = n->w.kernel.l;
@@ -216,6 +217,19 @@ drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, co
     CUresult e = launch_check(n->w.kernel.f, &l);
     if (e == CUDA_SUCCESS)
         n->w.kernel.l = l;
+    return e;
+}
+
+CUresult
+drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    const CUkernelNodeAttrValue v = *value;     /* read without the lock */
+    pthread_mutex_lock(&graph_lock);
+    CUresult e = set_attribute(n, attr, &v);
+    pthread_mutex_unlock(&graph_lock);
     return e;
 }
 
@@ -338,7 +352,7 @@ drv_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUg
     if (!g || childGraph == hGraph)
         return CUDA_ERROR_INVALID_VALUE;
     struct work w = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
-    return add(phGraphNode, hGraph, dependencies, numDependencies, graph_copy(g, &w.child), &w);
+    return add(phGraphNode, hGraph, dependencies, numDependencies, graph_child(g, &w.child), &w);
 }
 
 CUresult

@@ -470,7 +470,7 @@ general_child(struct work *w, const CUDA_CHILD_GRAPH_NODE_PARAMS *p)
     if (p->ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE)
         return unsupported("cuGraphAddNode", "a child graph that moves into its parent");
     *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_GRAPH };
-    return graph_copy(g, &w->child);
+    return graph_child(g, &w->child);
 }
 
 bool

@@ -978,8 +978,9 @@ drv_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAt
     STREAM(s, hStream);
     if (!value || !hint_for(HINT_STREAM, attr))
         return CUDA_ERROR_INVALID_VALUE;
+    const CUstreamAttrValue v = *value;         /* read without the lock */
     pthread_mutex_lock(&s->obj.ctx->lock);
-    CUresult e = hint_set(&s->hints, attr, value);
+    CUresult e = hint_set(&s->hints, attr, &v);
     pthread_mutex_unlock(&s->obj.ctx->lock);
     return e;
 }

@@ -322,11 +322,18 @@ children(void)
     OK(cuGraphCreate(&outer, 0));
     OK(cuGraphAddChildGraphNode(&a, outer, NULL, 0, inner));
     OK(cuGraphDestroy(inner));
-    CUgraph copy;
+    CUgraph copy, clone;
+    CUgraphExec e;
     OK(cuGraphChildGraphNodeGetGraph(a, &copy));
     b = add_mad(outer, &a, 1, x, 3, 0);
-    OK(cuGraphAddChildGraphNode(&c, outer, &b, 1, copy));
-    CUgraphExec e = instantiate(outer);
+    /* The child is its node's (an H200's answers). */
+    EXPECT_RESULT(cuGraphAddChildGraphNode(&c, outer, &b, 1, copy), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_RESULT(cuGraphInstantiateWithFlags(&e, copy, 0), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_RESULT(cuGraphDestroy(copy), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphClone(&clone, copy));
+    OK(cuGraphAddChildGraphNode(&c, outer, &b, 1, clone));
+    OK(cuGraphDestroy(clone));
+    e = instantiate(outer);
     run(e, s, 1);
     OK(cuMemcpyDtoH_v2(out, x, BYTES));
     for (uint32_t i = 0; i < N; i++)

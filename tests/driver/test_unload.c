@@ -146,7 +146,8 @@ main(void)
     if (!device || strcmp(device, "null"))
         EXPECT(got >= launched * turns && got <= launched * (turns + 1));
     printf("%llu blocks, refused %u times\n", launched, refused);
-    nothing_waits();
+    if (!device || strncmp(device, "cuda", 4))          /* NVIDIA's driver waits for every stream when it loads or unloads a module */
+        nothing_waits();
     OK(cuCtxDestroy_v2(ctx));
     return failures != 0;
 }
