@@ -162,16 +162,16 @@ rounding(unsigned mode)
     for (unsigned l = 0; l < LANES && exec_ >> l; l++) if (exec_ >> l & 1)
 
 /* Kernels may race: memory is read and written by relaxed atomic accesses, by one where it is aligned. GPUs do so up to 16 bytes, and programs rely
- * on it; x86 has that where it has AVX, and there is no such access that the thread sanitizer knows. */
-#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+ * on it; x86 has that where it has AVX. The thread sanitizer knows no such access, so that these are kept from it. */
+#ifdef __SSE2__
 #define MEM_AT_ONCE(p, n) ((n) >= 16 && !((uintptr_t)(p) & 15))
-static inline void
+static inline void __attribute__((no_sanitize_thread))
 mem_read16(void *to, const void *p)
 {
     _mm_storeu_si128(to, *(const volatile __m128i *)p);
 }
 
-static inline void
+static inline void __attribute__((no_sanitize_thread))
 mem_write16(void *p, const void *from)
 {
     *(volatile __m128i *)p = _mm_loadu_si128(from);
