@@ -211,6 +211,7 @@ node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work 
     if (!new)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult e = CUDA_SUCCESS;
+    new->type = w->type;
     for (size_t i = 0; i < n && e == CUDA_SUCCESS; i++) {
         struct node *d = member(g, deps[i]);
         if (!d || list_has(&new->deps, d))
@@ -582,7 +583,7 @@ drv_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
     NODE(n, hNode);
     if (!type)
         return CUDA_ERROR_INVALID_VALUE;
-    *type = n->w.type;
+    *type = n->type;
     return CUDA_SUCCESS;
 }
 
@@ -603,7 +604,7 @@ edges_check(const char *function, const CUgraphNode *from, const CUgraphEdgeData
             return CUDA_ERROR_INVALID_VALUE;
         if (!d || edge_ordinary(&d[i]))
             continue;
-        if (k->w.type != CU_GRAPH_NODE_TYPE_KERNEL || d[i].type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
+        if (k->type != CU_GRAPH_NODE_TYPE_KERNEL || d[i].type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
             return CUDA_ERROR_INVALID_VALUE;
         return unsupported(function, "an edge with a port or of the programmatic type");
     }

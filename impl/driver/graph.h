@@ -125,6 +125,7 @@ struct node_list {
 
 struct node {
     struct obj obj;                     /* KIND_NODE */
+    CUgraphNodeType type;               /* w's, which never changes, for who has a reference and no lock */
     struct graph *graph;                /* graph_lock, and so on: NULL once taken out */
     struct node *next, *prev;           /* in order of creation */
     uint64_t original;                  /* handle of the node it was cloned from */

@@ -30,7 +30,7 @@ add(CUgraphNode *out, CUgraph hGraph, const CUgraphNode *deps, size_t n, CUresul
 #define NODE_OF(n, h, t)                                                                                               \
     READY();                                                                                                           \
     struct node *n AUTO_PUT = handle_get(h, KIND_NODE);                                                                \
-    if (!n || n->w.type != (t))                                                                                        \
+    if (!n || n->type != (t))                                                                                          \
         return CUDA_ERROR_INVALID_VALUE
 
 static inline void
@@ -239,7 +239,7 @@ drv_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
     const uint32_t copied = CWB_LAUNCH_COOPERATIVE | CWB_LAUNCH_CLUSTER;
     struct node *s AUTO_PUT = handle_get(src, KIND_NODE);
     NODE_LOCKED(d, dst, CU_GRAPH_NODE_TYPE_KERNEL);
-    if (!s || s->w.type != CU_GRAPH_NODE_TYPE_KERNEL)
+    if (!s || s->type != CU_GRAPH_NODE_TYPE_KERNEL)
         return CUDA_ERROR_INVALID_VALUE;
     struct cwb_launch l = d->w.kernel.l;
     l.flags = (l.flags & ~copied) | (s->w.kernel.l.flags & copied);
@@ -544,9 +544,9 @@ drv_cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
 {
     READY();
     struct node *n AUTO_PUT = handle_get(hNode, KIND_NODE);
-    if (!n || !general_form(nodeParams) || nodeParams->type != n->w.type)
+    if (!n || !general_form(nodeParams) || nodeParams->type != n->type)
         return CUDA_ERROR_INVALID_VALUE;
-    switch ((int)n->w.type) {
+    switch ((int)n->type) {
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:

@@ -203,7 +203,7 @@ static CUresult
 texref_now(CUtexref h, struct texref *now)
 {
     TEXREF(t, h);
-    *now = *t;
+    *now = (struct texref){ .res = t->res, .tex = t->tex, .format = t->format, .channels = t->channels, .bound = t->bound };   /* what the lock protects */
     DONE(t, false, CUDA_SUCCESS);
 }
 

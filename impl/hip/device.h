@@ -27,7 +27,7 @@ struct cwb_context {
     _Atomic int error;              /* cwb_result: sticky */
     size_t stack;                   /* bytes a thread, 0: HIP's */
     pthread_mutex_t fifo_lock;      /* the rest: output.c */
-    uint8_t *fifo;                  /* pinned, or NULL while no module prints */
+    _Atomic(uint8_t *) fifo;        /* pinned, or NULL while no module prints */
     uint32_t fifo_read;             /* bytes of it that were printed */
     bool asserted;
     uint32_t told;                  /* CWJ_AMD_FAULT_*: what a kernel said before its trap, or 0 */

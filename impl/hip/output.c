@@ -112,17 +112,17 @@ print_format(struct cwb_context *c, struct print *p, uint64_t format, const uint
 void
 hip_fifo_flush(struct cwb_context *c, bool idle)
 {
-    if (!c->fifo)
+    uint8_t *const fifo = atomic_load(&c->fifo), *base = fifo + HEAD;
+    if (!fifo)
         return;
     pthread_mutex_lock(&c->fifo_lock);
-    uint8_t *base = c->fifo + HEAD;
-    uint32_t taken = __atomic_load_n((uint32_t *)(void *)c->fifo, __ATOMIC_ACQUIRE), room = FIFO_SIZE - HEAD;
+    uint32_t taken = __atomic_load_n((uint32_t *)(void *)fifo, __ATOMIC_ACQUIRE), room = FIFO_SIZE - HEAD;
     uint32_t end = taken < room ? taken : room;
     struct print *print = NULL;
     struct cw_buf all;
     cw_buf_init(&all);
     if (!c->told)
-        c->told = __atomic_load_n((uint32_t *)(void *)(c->fifo + FIFO_SIZE), __ATOMIC_RELAXED);
+        c->told = __atomic_load_n((uint32_t *)(void *)(fifo + FIFO_SIZE), __ATOMIC_RELAXED);
     while (c->fifo_read + RECORD <= end) {
         uint8_t *r = base + c->fifo_read;
         uint32_t size = __atomic_load_n((uint32_t *)(void *)r, __ATOMIC_ACQUIRE), kind;
@@ -145,7 +145,7 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
      * written. */
     if (idle && taken && (c->fifo_read == taken || taken > room)) {
         memset(base, 0, taken > room ? room : c->fifo_read);
-        if (__atomic_compare_exchange_n((uint32_t *)(void *)c->fifo, &taken, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        if (__atomic_compare_exchange_n((uint32_t *)(void *)fifo, &taken, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             c->fifo_read = 0;
             if (taken > room)
                 cw_warn("the output of kernels between two waits was more than %u bytes: the rest is lost", room);
