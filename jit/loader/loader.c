@@ -16,6 +16,7 @@
 #include "impl/base/log.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,11 @@
 struct host_code {
     struct cwj_host_code pub;
     struct cwj_loaded *loaded;
+    struct host_code *next;             /* in `kept` */
 };
+
+/* Code that LLVM could not unload. Known here, it is no leak to a checker. */
+static struct host_code *_Atomic kept;
 
 static void
 make_key(const struct cwj_program *p, const char *kernel, const struct cwh_variant *v, uint8_t key[32])
@@ -352,8 +357,12 @@ cwj_host_release(struct cwj_host_code *code)
     struct host_code *c = (struct host_code *)code;
     struct cwj_diags ignored;
     cwj_diags_init(&ignored);
-    if (cwj_contain(CWJ_CONTAIN_LOAD, unload, c->loaded, &ignored))
+    if (cwj_contain(CWJ_CONTAIN_LOAD, unload, c->loaded, &ignored)) {
         cw_info("the code of a kernel stays loaded: %s", ignored.first ? ignored.first->text : "out of memory");
+        c->next = atomic_load(&kept);
+        while (!atomic_compare_exchange_weak(&kept, &c->next, c)) { }
+    } else {
+        free(c);
+    }
     cwj_diags_finish(&ignored);
-    free(c);
 }
