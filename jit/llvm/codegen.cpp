@@ -20,6 +20,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <bitset>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,7 @@ public:
 class Passes : public llvm::legacy::PassManager {
 public:
     Passes(bool amdgcn, const cwj_pass_options *o, bool verify, llvm::raw_ostream &printed, std::vector<std::string> *list)
-        : amdgcn(amdgcn), verify(verify), o(o), printed(printed), list(list), attached(cwj_machine_pass_count)
+        : amdgcn(amdgcn), verify(verify), o(o), printed(printed), list(list)
     {
     }
 
@@ -132,7 +133,7 @@ private:
     const cwj_pass_options *o;
     llvm::raw_ostream &printed;
     std::vector<std::string> *list;
-    std::vector<bool> attached;
+    std::bitset<CWJ_MACHINE_PASSES_MOST> attached;      /* by the row; not on the heap, since the end of the process abandons it */
 };
 
 cw_result

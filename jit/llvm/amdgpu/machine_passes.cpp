@@ -80,6 +80,7 @@ const cwj_machine_pass cwj_machine_passes[] = {
     { "check-overwritten", false, true, true, true, "stack-frame-layout", cwj_amd_describe_precompiled_needs, nullptr, cwj_amd_check_overwritten },
 };
 const size_t cwj_machine_pass_count = sizeof cwj_machine_passes / sizeof *cwj_machine_passes;
+static_assert(sizeof cwj_machine_passes / sizeof *cwj_machine_passes <= CWJ_MACHINE_PASSES_MOST);
 
 bool
 cwj_machine_pass_left_out(llvm::StringRef argument)

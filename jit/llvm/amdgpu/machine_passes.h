@@ -35,6 +35,7 @@ struct cwj_machine_pass {
 
 extern const cwj_machine_pass cwj_machine_passes[];
 extern const size_t cwj_machine_pass_count;
+enum { CWJ_MACHINE_PASSES_MOST = 32 };
 
 /* Is LLVM's pass of this argument left out? For passes whose IDs are not public, so that the next function cannot disable them. */
 bool cwj_machine_pass_left_out(llvm::StringRef argument);
