@@ -621,6 +621,7 @@ cwh_run_blocks(struct cwh_worker *w, uint64_t from, uint64_t to)
     w->block.ctaid[1] = (uint32_t)(from / grid[0] % grid[1]);
     w->block.ctaid[2] = (uint32_t)(from / grid[0] / grid[1]);
     uint64_t floats = cwh_float_enter();
+    void *rested = cwh_context_rest(&w->root);
     if (!l->info.uses_fibers) {
         if (w->main->fresh) {
             w->main->fresh = false;
@@ -639,6 +640,7 @@ cwh_run_blocks(struct cwh_worker *w, uint64_t from, uint64_t to)
                 break;
         }
     }
+    cwh_context_resume(&w->root, rested);
     cwh_float_leave(floats);
     if (w->aborted) {
         if (w->fault_signal)

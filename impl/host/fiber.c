@@ -10,6 +10,7 @@
 #ifdef CWH_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #ifdef CWH_TSAN
 void *__tsan_get_current_fiber(void);
@@ -175,6 +176,33 @@ cwh_context_switch(struct cwh_context *from, struct cwh_context *to)
     cwh_asm_switch(&from->sp, to->sp);
 #ifdef CWH_ASAN
     __sanitizer_finish_switch_fiber(from->asan_fake, NULL, NULL);
+#endif
+}
+
+void *
+cwh_context_rest(const struct cwh_context *own)
+{
+    void *from = NULL;
+#ifdef CWH_ASAN
+    enum { BELOW = 4096 };              /* frames between the caller's and the switch, with the caller's registers */
+    if (own->lo) {
+        from = (uint8_t *)__builtin_frame_address(0) - BELOW;
+        __lsan_register_root_region(from, (size_t)(own->lo + own->size - (uint8_t *)from));
+    }
+#else
+    (void)own;
+#endif
+    return from;
+}
+
+void
+cwh_context_resume(const struct cwh_context *own, void *rested)
+{
+#ifdef CWH_ASAN
+    if (rested)
+        __lsan_unregister_root_region(rested, (size_t)(own->lo + own->size - (uint8_t *)rested));
+#else
+    (void)own, (void)rested;
 #endif
 }
 

@@ -41,6 +41,9 @@ void cwh_context_start(struct cwh_context *c, void (*entry)(void *), void *arg, 
 /* First call in `entry`. */
 void cwh_context_entered(void);
 void cwh_context_switch(struct cwh_context *from, struct cwh_context *to);
+/* Around a thread's work on other contexts: the leak checker looks at its own stack, too, which is not the current one meanwhile. */
+void *cwh_context_rest(const struct cwh_context *own);
+void  cwh_context_resume(const struct cwh_context *own, void *rested);
 void cwh_context_finish(struct cwh_context *c);
 
 /* Around a thread's work on kernels: they round to nearest and keep denormals, whatever the program has set for its threads. A switch does not save that: no
