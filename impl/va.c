@@ -693,8 +693,12 @@ cw_cpu_copy(const struct cwb_copy *c)
     else if (rows)
         width *= height, height = 1;
     for (size_t z = 0; z < depth; z++)
-        for (size_t y = 0; y < height; y++)
-            memmove(row_of(&c->dst, y, z), row_of(&c->src, y, z), width);
+        for (size_t y = 0; y < height; y++) {
+            uint8_t *dst = row_of(&c->dst, y, z), *src = row_of(&c->src, y, z);
+            cw_fault_now(dst, width);
+            cw_fault_now(src, width);
+            memmove(dst, src, width);
+        }
 }
 
 void
@@ -704,6 +708,7 @@ cw_cpu_fill(const struct cwb_fill *f)
         for (size_t y = 0; y < f->height; y++) {
             uint8_t *row = row_of(&f->dst, y, z);
             if (f->size == 1) {
+                cw_fault_now(row, f->width);
                 memset(row, (int)(f->value & 0xff), f->width);
             } else if (f->size == 2) {
                 uint16_t v = (uint16_t)f->value;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Make our handlers the process's. Any thread, at any time; a system call for each signal. Before anything is run that may fault. */
@@ -16,6 +17,20 @@ void cw_faults_claim(void);
 /* Runs fn(p), which touches memory that a program named; nothing in it may own what a long jump out of it would lose. False: it
  * faulted at *address and was left in the middle. Claims, nests. */
 bool cw_guarded(void (*fn)(void *), void *p, uintptr_t *address);
+
+/* In such work, before memmove, memcpy and memset of any length: those of the address sanitizer end the process where a row lies in the sanitizer's own
+ * memory. A plain access faults there, as at any address that a program does not have. */
+static inline void
+cw_fault_now(const void *row, size_t size)
+{
+#ifdef __SANITIZE_ADDRESS__
+    const volatile uint8_t *p = row;
+    if (size)
+        (void)p[0], (void)p[size - 1];
+#else
+    (void)row, (void)size;
+#endif
+}
 
 /* Another owner of faults (the host engine): called in the signal handler. Where the fault is its own it does not return: it calls cw_faults_leave,
  * which gives the thread back the signal mask that the fault interrupted, and jumps. Set once. */

@@ -108,6 +108,15 @@ bad_host(void)
     EXPECT(cuMemcpyHtoD_v2(p, h, SIZE) != CUDA_SUCCESS);
 }
 
+/* 4 GiB: also an address of the address sanitizer's own memory. */
+static void
+wild_host(void)
+{
+    CUdeviceptr p;
+    OK(cuMemAlloc_v2(&p, SIZE));
+    EXPECT(cuMemcpyHtoD_v2(p, (void *)(uintptr_t)(1ull << 32), SIZE) != CUDA_SUCCESS);
+}
+
 static void
 graph_of_freed(void)
 {
@@ -137,7 +146,7 @@ static const struct {
 } cases[] = {
     { "fill", fill, NULL }, { "fill_2d", fill_2d, NULL }, { "copy_from", copy_from, NULL }, { "copy_to", copy_to, NULL },
     { "write_value", write_value, NULL }, { "wait_value", wait_value, NULL }, { "unallocated", NULL, unallocated },
-    { "bad_host", NULL, bad_host }, { "graph_of_freed", NULL, graph_of_freed },
+    { "bad_host", NULL, bad_host }, { "wild_host", NULL, wild_host }, { "graph_of_freed", NULL, graph_of_freed },
 };
 
 int
