@@ -6,6 +6,7 @@
 #ifndef DRIVER_PROCESS_H
 #define DRIVER_PROCESS_H
 
+#include "tests/driver/leaks.h"
 #include "tests/driver/test.h"
 #include "tests/driver/work.h"
 
@@ -15,16 +16,6 @@
 #include <unistd.h>
 
 struct test { const char *name; void (*run)(void); bool alarms; };     /* alarms: it has its own */
-
-/* A child of fork has none of this process' threads, which alone knew where some memory is: the leak checker has nothing to say there. */
-int __lsan_is_turned_off(void);
-static pid_t parent;
-
-int
-__lsan_is_turned_off(void)
-{
-    return parent && getpid() != parent;
-}
 
 static void
 must_work(void)
@@ -51,7 +42,7 @@ in_child(const struct test *t)
     fflush(NULL);
     pid_t child = fork();
     if (!child) {
-        parent = getpid();
+        leaks_looked_for = getpid();
         failures = 0;
         if (!t->alarms)
             alarm(300);
@@ -72,7 +63,7 @@ run_tests(int argc, char **argv, const struct test *tests, const struct test *pa
 {
     bool here = argc > 1 && !strcmp(argv[1], "--here");
     unsigned run = 0;
-    parent = getpid();
+    leaks_looked_for = getpid();
     for (const struct test *t = parts; here && argc == 3 && t->name; t++)
         if (!strcmp(argv[2], t->name)) {
             t->run();

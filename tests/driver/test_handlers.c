@@ -16,8 +16,8 @@ static const char text[] = ".version 7.1\n.target sm_60\n.address_size 64\n.visi
                            "    mov.u64 %d1, 64;\n    st.global.u64 [%d1], %d1;\n    ret;\n}\n";
 
 /* Sanitizers have handlers of their own, which end the process. */
-const char *__asan_default_options(void);
-const char *__tsan_default_options(void);
+const char *__asan_default_options(void) __attribute__((visibility("default")));
+const char *__tsan_default_options(void) __attribute__((visibility("default")));
 
 const char *
 __asan_default_options(void)

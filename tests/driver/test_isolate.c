@@ -2,6 +2,7 @@
  * CUDAWAY_ISOLATE=1: kernels that go for the program's memory, for the process that runs them, and the end of that process; programs whose signals,
  * children and stacks it could get in the way of. */
 #define _GNU_SOURCE
+#include "tests/driver/leaks.h"
 #include "tests/driver/test.h"
 #include "tests/inject.h"
 
@@ -325,6 +326,7 @@ is_first(void)
         printf("no process 1 of ours (%s): it is not tried\n", strerror(errno));
     else
         in_child(no_children);
+    leaks_looked_for = getppid();       /* the checker starts a process: this one cannot any more */
 }
 
 static atomic_bool over;

@@ -2,6 +2,7 @@
  * tiers swap|off|cached|unload|exit|fork|lanes|kept|plain LOGFILE [INSTRUCTIONS]: a kernel of 10,200 random instructions, with branches and a barrier, is run at
  * once, without optimisation, and optimised in the background when that code has run for some three seconds. The expected results are computed here, from the same random program.
  * LOGFILE: what CUDAWAY_LOG_FILE names, at info level; lines of it tell that the code was exchanged. */
+#include "tests/driver/leaks.h"
 #include "tests/driver/test.h"
 
 #include <stdbool.h>
@@ -259,6 +260,7 @@ leave(const char *ptx, const char *log, bool forked)
         CUdeviceptr out;
         start(ptx, &f, &out);
         until(BEGUN, 1, log, f, out);
+        leaks_looked_for = getpid();
         pid_t child = forked ? fork() : 0;
         if (forked && !child) {
             int n;
