@@ -43,7 +43,7 @@ struct export {
 static void
 flush(struct export *x)
 {
-    x->w.failed |= x->w.b.failed || x->totals.nomem || fwrite(x->w.b.data, 1, x->w.b.size, x->w.out) != x->w.b.size;
+    x->w.failed |= x->w.b.failed || x->totals.nomem || (x->w.b.size && fwrite(x->w.b.data, 1, x->w.b.size, x->w.out) != x->w.b.size);
     x->w.b.size = 0;
 }
 
