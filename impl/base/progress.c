@@ -39,6 +39,12 @@ most_left(const struct cw_progress *p, uint64_t done, int64_t elapsed, char *out
     snprintf(out, size, "%s%s", (p->at_most || p->limit) && *left ? ", at most" : "", *left && (p->at_most || p->limit) ? left + 1 : left);
 }
 
+static FILE *
+out_of(const struct cw_progress *p)
+{
+    return p->to ? p->to : stderr;
+}
+
 void
 cw_progress_step(struct cw_progress *p, uint64_t done, uint64_t differ)
 {
@@ -48,8 +54,7 @@ cw_progress_step(struct cw_progress *p, uint64_t done, uint64_t differ)
     p->differ = differ;
     if (!p->begin) {
         p->begin = t;
-        p->to = p->to ? p->to : stderr;
-        p->off = p->off || !isatty(fileno(p->to));
+        p->off = p->off || !isatty(fileno(out_of(p)));
     }
     if (p->off || t - p->begin < 2 * SECOND || t - p->last < SECOND / 5)
         return;
@@ -61,14 +66,14 @@ cw_progress_step(struct cw_progress *p, uint64_t done, uint64_t differ)
         snprintf(differing, sizeof differing, ", %" PRIu64 " differ", differ);
     most_left(p, done, t - p->begin, left, sizeof left);
     /* The cursor goes back, so that what others print comes over it. */
-    fprintf(p->to, "\r%" PRIu64 "%s %s%s%s\033[K\r", done, of, p->what, differing, left);
+    fprintf(out_of(p), "\r%" PRIu64 "%s %s%s%s\033[K\r", done, of, p->what, differing, left);
 }
 
 void
 cw_progress_clear(struct cw_progress *p)
 {
     if (p->shown)
-        fputs("\r\033[K", p->to);
+        fputs("\r\033[K", out_of(p));
     p->shown = false;
     p->last = 0;
 }

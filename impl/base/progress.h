@@ -14,7 +14,7 @@
 struct cw_progress {
     const char *what;                       /* "launches compared" */
     uint64_t all, done, differ;             /* all: 0 where it is not known */
-    FILE *to;                               /* NULL at first: stderr */
+    FILE *to;                               /* NULL: stderr */
     bool at_most;                           /* `all` is the most there may be */
     int64_t limit;                          /* ns: it ends then at the latest; 0: not known */
     int64_t begin, last;                    /* ns */
