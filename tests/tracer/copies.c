@@ -152,7 +152,7 @@ main(void)
     CHECK(FN(cuInit)(0));
     CHECK(FN(cuDevicePrimaryCtxRetain)(&context, 0));
     CHECK(FN(cuCtxSetCurrent)(context));
-    CHECK(FN(cuStreamCreate)(&s, CU_STREAM_NON_BLOCKING));
+    CHECK(FN(cuStreamCreate)(&s, CU_STREAM_DEFAULT));
     CHECK(FN(cuMemAlloc_v2)(&a, SIZE));
     CHECK(FN(cuMemAlloc_v2)(&b, SIZE));
     CHECK(FN(cuMemAllocHost_v2)(&host, SIZE));
