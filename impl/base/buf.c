@@ -89,12 +89,12 @@ cw_buf_json_string(struct cw_buf *b, const char *s)
 {
     cw_buf_append(b, "\"", 1);
     for (unsigned n; *s; s += n ? n : 1) {
-        unsigned char c = (unsigned char)*s;
+        const unsigned unsafe = cw_utf8_unsafe(s);
         n = cw_utf8_length(s);
-        if (c == '"' || c == '\\')
-            cw_buf_printf(b, "\\%c", c);
-        else if (c < 0x20)
-            cw_buf_printf(b, "\\u%04x", c);
+        if (*s == '"' || *s == '\\')
+            cw_buf_printf(b, "\\%c", *s);
+        else if (unsafe)
+            cw_buf_printf(b, "\\u%04x", unsafe);
         else if (n)
             cw_buf_append(b, s, n);
         else

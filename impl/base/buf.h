@@ -21,7 +21,8 @@ void cw_buf_append(struct cw_buf *b, const void *data, size_t size);
 void cw_buf_puts(struct cw_buf *b, const char *s);
 void cw_buf_printf(struct cw_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cw_buf_vprintf(struct cw_buf *b, const char *fmt, va_list ap);
-/* Append a JSON string literal, quotes included. It is UTF-8 whatever `s` is: a byte of no character becomes U+FFFD. */
+/* Append a JSON string literal, quotes included. It is UTF-8 that a terminal acts on nowhere, whatever `s` is: control characters, and those that turn the
+ * direction of text, are escaped, and a byte of no character becomes U+FFFD. */
 void cw_buf_json_string(struct cw_buf *b, const char *s);
 
 /* An integer of 1 to 8 bytes, little endian. */

@@ -73,19 +73,6 @@ place(void)
     return stderr_is_there() ? STDERR_FILENO : -1;
 }
 
-/* In place; its length. Diagnostics have several lines; names of files and functions are the program's, and may have anything. */
-static int
-one_line(char *text)
-{
-    size_t n = strlen(text);
-    while (n && text[n - 1] == '\n')
-        text[--n] = 0;
-    for (char *c = text; (c = strchr(c, '\n')) != NULL;)
-        *c = ' ';
-    (void)cw_text_make_safe(text, "\t");
-    return (int)strlen(text);
-}
-
 static void __attribute__((format(printf, 1, 2)))
 complain(const char *fmt, ...)
 {
@@ -96,7 +83,7 @@ complain(const char *fmt, ...)
     va_end(ap);
     if (n <= 0 || fd < 0)
         return;
-    n = one_line(line);
+    n = (int)cw_text_make_line(line);
     line[n++] = '\n';
     (void)cw_write_all(fd, line, (size_t)n);
 }
@@ -159,7 +146,7 @@ cw_log(enum cw_log_level level, const char *fmt, ...)
         if (m > 0)
             n += m < (int)sizeof line - n - 1 ? m : (int)sizeof line - n - 2;
         line[n] = 0;
-        n = head + one_line(line + head);
+        n = head + (int)cw_text_make_line(line + head);     /* diagnostics have several lines; names may have anything */
         if (sink)
             sink(level, line + head, (size_t)(n - head));
         line[n++] = '\n';

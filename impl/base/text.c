@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See text.h. */
+#define _GNU_SOURCE
 #include "impl/base/text.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Unicode 16.0, table 3-7: neither overlong forms, nor surrogates, nor more than U+10FFFF. */
@@ -67,6 +70,68 @@ cw_text_make_safe(char *s, const char *keep)
     }
     *to = 0;
     return was;
+}
+
+size_t
+cw_text_make_line(char *s)
+{
+    size_t n = strlen(s);
+    while (n && s[n - 1] == '\n')
+        s[--n] = 0;
+    for (char *c = s; (c = strchr(c, '\n')) != NULL;)
+        *c = ' ';
+    (void)cw_text_make_safe(s, "\t");
+    return strlen(s);
+}
+
+static void
+print(FILE *out, bool line, const char *fmt, va_list ap)
+{
+    char *text;
+    if (vasprintf(&text, fmt, ap) < 0) {
+        fputs("out of memory\n", out);
+        return;
+    }
+    if (line)
+        (void)cw_text_make_line(text);
+    else
+        (void)cw_text_make_safe(text, "\n\t");
+    fprintf(out, line ? "%s\n" : "%s", text);
+    free(text);
+}
+
+void
+cw_text_print(FILE *out, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    print(out, false, fmt, ap);
+    va_end(ap);
+}
+
+void
+cw_text_vline(FILE *out, const char *fmt, va_list ap)
+{
+    print(out, true, fmt, ap);
+}
+
+void
+cw_text_line(FILE *out, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    print(out, true, fmt, ap);
+    va_end(ap);
+}
+
+unsigned
+cw_utf8_unsafe(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    const unsigned n = cw_utf8_length(text);
+    if (!n || is_safe(s, n, ""))
+        return 0;
+    return n == 1 ? s[0] : n == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu) : (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
 }
 
 void

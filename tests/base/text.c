@@ -4,6 +4,7 @@
 #include "impl/base/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int failures;
@@ -33,6 +34,34 @@ json(const char *text, const char *want)
     cw_buf_finish(&b);
 }
 
+static void
+line(const char *text, const char *want)
+{
+    char s[100];
+    strcpy(s, text);
+    if (cw_text_make_line(s) != strlen(want) || strcmp(s, want)) {
+        fprintf(stderr, "the line \"%s\" for \"%s\"\n", s, want);
+        failures++;
+    }
+}
+
+static void
+printed(void)
+{
+    static const char want[] = "a\tb\n?c?:5\nof f, 7: x y?\n";
+    char got[100] = "";
+    FILE *f = fmemopen(got, sizeof got, "w");
+    if (!f)
+        exit(2);
+    cw_text_print(f, "%s:%d\n", "a\tb\n\033c\xff", 5);
+    cw_text_line(f, "of %s, %d: %s", "f", 7, "x\ny\033\n\n");
+    fclose(f);
+    if (strcmp(got, want)) {
+        fprintf(stderr, "printed \"%s\" for \"%s\"\n", got, want);
+        failures++;
+    }
+}
+
 int
 main(void)
 {
@@ -46,6 +75,10 @@ main(void)
     safe("\xc0\xaf \xe0\x80\xaf \xed\xa0\x80 \xf4\x90\x80\x80", "", "?? ??? ??? ????");   /* overlong, a surrogate, too large */
     safe("\xe2\x82", "", "??");                                                         /* cut short */
     json("a\"\\\n\xc3\xa9", "\"a\\\"\\\\\\u000a\xc3\xa9\"");
+    json("\t\033[2J\177 \xc2\x9b \xc2\xa0 \xe2\x80\xae \xe2\x81\xa9 \xd8\x9c \xe2\x82\xac \xf0\x9f\x90\xa7", "\"\\u0009\\u001b[2J\\u007f \\u009b \xc2\xa0 \\u202e \\u2069 \\u061c \xe2\x82\xac \xf0\x9f\x90\xa7\"");
+    line("a\nb\tc\r\n\n", "a b\tc?");
+    line("\n", "");
+    printed();
     json("p\xff\xfe\xe2\x82", "\"p\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
     return failures != 0;
 }
