@@ -3,27 +3,26 @@
 #define _GNU_SOURCE
 #include "replay/step_private.h"
 
+#include "impl/base/file.h"
 #include "impl/base/text.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WARP = 32, SHOWN = 16 };
 
-void
-cws_say(struct cws_ui *u, const char *fmt, ...)
+/* u->out */
+static void
+put_line(struct cws_ui *u, bool bold)
 {
-    va_list ap;
-    u->out.size = 0;
-    va_start(ap, fmt);
-    cw_buf_vprintf(&u->out, fmt, ap);
-    va_end(ap);
     char *text = u->out.data ? u->out.data : (char[]){ "" };
     if (!u->json) {
         cw_text_make_safe(text, "\n\t");
-        puts(text);
+        printf(bold ? "\033[1m%s\033[0m\n" : "%s\n", text);
         return;
     }
     struct cw_buf b;
@@ -33,6 +32,17 @@ cws_say(struct cws_ui *u, const char *fmt, ...)
     cw_buf_puts(&b, "}");
     puts(b.data ? b.data : "");
     cw_buf_finish(&b);
+}
+
+void
+cws_say(struct cws_ui *u, const char *fmt, ...)
+{
+    va_list ap;
+    u->out.size = 0;
+    va_start(ap, fmt);
+    cw_buf_vprintf(&u->out, fmt, ap);
+    va_end(ap);
+    put_line(u, false);
 }
 
 void
@@ -72,16 +82,27 @@ source_file(const struct cws_ui *u, const struct cwi_inst *i)
     return i->in->loc_line && i->in->loc_file < m->nfiles ? m->files[i->in->loc_file] : NULL;
 }
 
+/* The dump names it. Devices and pipes have no end, or wait for somebody, and so do some files of the kernel, but for O_NONBLOCK. */
+static FILE *
+open_regular(const char *path)
+{
+    const int fd = cw_file_is_special(path) ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    if (fd >= 0 && !f)
+        close(fd);
+    return f;
+}
+
 /* As it is named, where this process may read that, or in the folder that was given: by its path there, or its name alone. */
 static FILE *
 open_source(const struct cws_ui *u, const char *name)
 {
     char path[4096];
     const char *base = strrchr(name, '/');
-    FILE *f = fopen(name, "r");
+    FILE *f = open_regular(name);
     for (unsigned i = 0; i < 2 && !f && u->source; i++) {
         snprintf(path, sizeof path, "%s/%s", u->source, i && base ? base + 1 : name);
-        f = fopen(path, "r");
+        f = open_regular(path);
     }
     return f;
 }
@@ -98,9 +119,6 @@ show_source(struct cws_ui *u, const char *name, uint32_t first, uint32_t last, u
         bool end = line[size] == '\n', begin = whole;
         whole = end;
         line[size] = 0;
-        for (size_t i = 0; line[i]; i++)
-            if (iscntrl((unsigned char)line[i]) && line[i] != '\t')
-                line[i] = '?';
         if (begin && n >= first) {
             cws_say(u, "%s%u\t%s", at ? n == at ? "=> " : "   " : "", n, line);
             any = true;
@@ -186,8 +204,10 @@ cws_show_stop(struct cws_ui *u, const char *reason, const struct cws_point *p)
         if (file)
             show_source(u, file, i->in->loc_line, i->in->loc_line, 0);
         cwi_written(&u->s.side.program, id, text, sizeof text);
-        cws_say(u, "%s=> %s:%u: %s%s%s", u->colour ? "\033[1m" : "", u->s.side.program.texts[i->text].name, i->in->line, text,
-                t->steps[u->at.step].executed ? "" : "   (not executed: the guard is false)", u->colour ? "\033[0m" : "");
+        u->out.size = 0;
+        cw_buf_printf(&u->out, "=> %s:%u: %s%s", u->s.side.program.texts[i->text].name, i->in->line, text,
+                      t->steps[u->at.step].executed ? "" : "   (not executed: the guard is false)");
+        put_line(u, u->colour);
     }
     u->listed = 0;
     for (uint32_t k = 0; i && k < u->ndisplays; k++)
