@@ -6,6 +6,7 @@
 #include "impl/base/buf.h"
 #include "impl/base/children.h"
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 #include "replay/dump.h"
 
 #include <errno.h>
@@ -172,7 +173,7 @@ print_report(const char *report)
 {
     for (const char *end; (end = strchr(report, '\n')); report = end + 1)
         if (*report != '{')
-            fprintf(stderr, "cudaway-diff:   %.*s\n", (int)(end - report), report);
+            cw_text_line(stderr, "cudaway-diff:   %.*s", (int)(end - report), report);
 }
 
 /* Has another launch of the kernel the cause, too? */
@@ -231,8 +232,8 @@ explain(const struct causes *c, struct causes_kernel *k, struct cwd_results *r, 
     take_variant(k, text);
     if (l->cause && !known(r, l)) {
         cw_progress_clear(progress);
-        fprintf(stderr, "cudaway-diff: %s: %u launches differ; %s (%s", k->name, k->launches, cause, l->dump ? l->dump : "launch ");
-        fprintf(stderr, l->dump ? ")\n" : "%u)\n", l->number);
+        cw_text_print(stderr, "cudaway-diff: %s: %u launches differ; %s (%s", k->name, k->launches, cause, l->dump ? l->dump : "launch ");
+        cw_text_print(stderr, l->dump ? ")\n" : "%u)\n", l->number);
         print_report(text);
     }
     cw_buf_finish(&report);
@@ -282,9 +283,9 @@ static void
 say_left(size_t left, unsigned seconds)
 {
     if (interrupted)
-        fprintf(stderr, "cudaway-diff: interrupted: %zu launches were not looked into\n", left);
+        cw_text_line(stderr, "cudaway-diff: interrupted: %zu launches were not looked into", left);
     else if (left)
-        fprintf(stderr, "cudaway-diff: the time for explanations was up (%u s): %zu launches were not looked into; --explain goes on until all are, --no-explain leaves it out\n", seconds, left);
+        cw_text_line(stderr, "cudaway-diff: the time for explanations was up (%u s): %zu launches were not looked into; --explain goes on until all are, --no-explain leaves it out", seconds, left);
 }
 
 int

@@ -13,6 +13,7 @@
 #include "impl/base/program.h"
 #include "impl/base/regex.h"
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 #include "replay/dump.h"
 #include "replay/results.h"
 #include "replay/subject.h"
@@ -107,8 +108,7 @@ say(const char *fmt, ...)
     va_start(ap, fmt);
     flockfile(stderr);
     fputs("cudaway-diff: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    cw_text_vline(stderr, fmt, ap);
     funlockfile(stderr);
     va_end(ap);
 }

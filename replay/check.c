@@ -4,6 +4,7 @@
 #include "replay/check_private.h"
 
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 #include "replay/tar.h"
 
 #include <inttypes.h>
@@ -303,12 +304,12 @@ cwc_check(const char *file, const char *on, unsigned what)
     int status = TROUBLE;
     if (cwl_folder(folder, sizeof folder, &e) && cwl_open(&s, file, &e) == CW_OK &&
         cwl_parse(&s, s.dump.compute_capability ? s.dump.compute_capability : 86, &e) == CW_OK && cwc_run(&s, what, &report, &e) == CW_OK) {
-        fputs(report.lines.data ? report.lines.data : "", stdout);
-        fputs(report.notes.data ? report.notes.data : "", stdout);
-        printf("%s on %s: %u faults found\n", s.dump.kernel, s.label, report.found);
+        cw_text_print(stdout, "%s", report.lines.data ? report.lines.data : "");
+        cw_text_print(stdout, "%s", report.notes.data ? report.notes.data : "");
+        cw_text_print(stdout, "%s on %s: %u faults found\n", s.dump.kernel, s.label, report.found);
         status = report.found ? FOUND : NOTHING;
     } else {
-        fprintf(stderr, "cudaway-replay: %s: %s\n", file, e.text);
+        cw_text_line(stderr, "cudaway-replay: %s: %s", file, e.text);
     }
     cwc_report_finish(&report);
     cwl_close(&s);

@@ -6,6 +6,7 @@
 #include "replay/explain_private.h"
 
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 #include "replay/analyze.h"
 #include "replay/check.h"
 #include "replay/compare.h"
@@ -178,21 +179,21 @@ print_variant(const struct explain *x, const struct setting *t, const uint8_t *f
     const char *sep = ":";
     if (!x->o->results)
         return;
-    printf("{\"variant\":\"%td", t - settings);
+    cw_text_print(stdout, "{\"variant\":\"%td", t - settings);
     for (uint32_t i = 0; fuse && i < x->base.program.ninsts; i++)
         if (fuse[i]) {
-            printf("%s%" PRIu32 "=%u", sep, i, fuse[i]);
+            cw_text_print(stdout, "%s%" PRIu32 "=%u", sep, i, fuse[i]);
             sep = ",";
         }
-    printf("\",\"runs\":%" PRIu32 "}\n", x->runs);
+    cw_text_print(stdout, "\",\"runs\":%" PRIu32 "}\n", x->runs);
 }
 
 static int
 explained(struct explain *x, const struct setting *t, const uint8_t *fuse)
 {
     cw_progress_clear(&x->progress);
-    printf("cause: %s: the results are equal to the bit %s%s%s\n", t->cause, t->text, fuse && *t->text ? ", and " : "",
-           fuse ? "when these products and sums are fused, as NVIDIA's compiler may do it:" : "");
+    cw_text_print(stdout, "cause: %s: the results are equal to the bit %s%s%s\n", t->cause, t->text, fuse && *t->text ? ", and " : "",
+                  fuse ? "when these products and sums are fused, as NVIDIA's compiler may do it:" : "");
     if (fuse)
         explain_say_fused(x, fuse);
     print_variant(x, t, fuse);
@@ -282,7 +283,7 @@ explain_say_element(const struct explain *x, const struct set *s)
     uint32_t c = explain_content(x, i, &index);
     if (c < x->base.dump.nbuffers) {
         cwd_where(&x->base.dump, c, where, sizeof where);
-        printf("  first at buffer %u, %s, index %" PRIu64 "\n", c, where, index);
+        cw_text_print(stdout, "  first at buffer %u, %s, index %" PRIu64 "\n", c, where, index);
     }
 }
 
@@ -300,10 +301,10 @@ allocates(const struct explain *x)
 static int
 fault(struct explain *x, const struct set *best, uint64_t plain)
 {
-    printf("cause: translation fault: nothing that PTX or CUDA leaves open explains the difference (%u runs)\n", x->runs);
+    cw_text_print(stdout, "cause: translation fault: nothing that PTX or CUDA leaves open explains the difference (%u runs)\n", x->runs);
     explain_say_element(x, best);
     if (best->count < plain)
-        printf("  the nearest variant, with other products and sums fused or other rules for floats, leaves %" PRIu64 " of %" PRIu64 " differences\n", best->count, plain);
+        cw_text_print(stdout, "  the nearest variant, with other products and sums fused or other rules for floats, leaves %" PRIu64 " of %" PRIu64 " differences\n", best->count, plain);
     if (allocates(x))
         puts("  the kernel calls malloc: the addresses that it gives, how much fits into the heap, and what lies there, which no dump holds, may differ without a fault");
     puts("  --locate --against DEVICE finds the first instruction whose result differs between two devices");
@@ -314,7 +315,7 @@ static int
 trouble(const struct explain *x)
 {
     fflush(stdout);
-    fprintf(stderr, "cudaway-replay: %s: %s\n", x->o->file, *x->e.text ? x->e.text : "out of memory");
+    cw_text_line(stderr, "cudaway-replay: %s: %s", x->o->file, *x->e.text ? x->e.text : "out of memory");
     return TROUBLE;
 }
 
@@ -329,15 +330,15 @@ print_difference(void *user, const struct cwd_difference *d)
         puts(b.failed ? "out of memory" : b.data);
     }
     cw_buf_finish(&b);
-    printf("%s, %s index %llu: %s on %s, %s on %s; %llu of %llu differ\n", d->where, d->type, (unsigned long long)d->index, d->expected,
-           x->base.dump.device, d->actual, x->base.label, (unsigned long long)d->count, (unsigned long long)d->elements);
+    cw_text_print(stdout, "%s, %s index %llu: %s on %s, %s on %s; %llu of %llu differ\n", d->where, d->type, (unsigned long long)d->index, d->expected,
+                  x->base.dump.device, d->actual, x->base.label, (unsigned long long)d->count, (unsigned long long)d->elements);
 }
 
 /* No verdict: it differs, and that is all that is known. */
 static int
 time_up(const struct explain *x)
 {
-    printf("cause: not known: the time was up, after %" PRIu32 " runs\n", x->runs);
+    cw_text_print(stdout, "cause: not known: the time was up, after %" PRIu32 " runs\n", x->runs);
     return EXPLAINED;
 }
 
@@ -465,7 +466,7 @@ explain(struct explain *x)
         return trouble(x);
     explain_compare(x, &s->dump, &s->result, &differs);
     if (!differs.count) {
-        printf("%s: the results on %s are the recorded ones, of %s\n", s->dump.kernel, s->label, s->dump.device);
+        cw_text_print(stdout, "%s: the results on %s are the recorded ones, of %s\n", s->dump.kernel, s->label, s->dump.device);
         free(differs.in);
         return SAME;
     }

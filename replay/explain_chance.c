@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "replay/explain_private.h"
 
+#include "impl/base/text.h"
 #include "replay/check.h"
 #include "replay/compare.h"
 #include "replay/analyze.h"
@@ -479,7 +480,7 @@ static void
 say_meetings(const struct chance *c)
 {
     if (c->faults.kinds & CWC_RACES) {
-        fputs(c->faults.lines.data, stdout);
+        cw_text_print(stdout, "%s", c->faults.lines.data);
         return;
     }
     for (unsigned place = BEFORE_READS; place < PLACES; place++)
@@ -487,7 +488,7 @@ say_meetings(const struct chance *c)
             if (c->delay[place][i]) {
                 char text[700];
                 explain_place(c->x, &c->x->base, i, text, sizeof text);
-                printf("  nothing orders threads that %s at %s\n", place == BEFORE_READS ? "read" : "write", text);
+                cw_text_print(stdout, "  nothing orders threads that %s at %s\n", place == BEFORE_READS ? "read" : "write", text);
             }
 }
 
@@ -499,40 +500,40 @@ judge(const struct chance *c)
     bool adds = adds_floats(&x->base.program, x->base.dump.kernel), all = open_element(c) == UINT64_MAX;
     bool races = c->meets || c->faults.kinds & CWC_RACES, stale = touch(x, c->differs, &c->stale);
     if (within(x, c->differs, &c->added)) {
-        printf("cause: order of atomics: all %" PRIu64 " elements that differ%s are what threads add or exchange atomically, in an order that CUDA leaves open\n"
-               "  %s\n", c->differs->count, also, c->added_how);
+        cw_text_print(stdout, "cause: order of atomics: all %" PRIu64 " elements that differ%s are what threads add or exchange atomically, in an order that CUDA leaves open\n"
+                      "  %s\n", c->differs->count, also, c->added_how);
         return EXPLAINED;
     }
     if (all && races && (!stale || touch(x, c->differs, &c->moves))) {
-        printf("cause: race: all %" PRIu64 " elements that differ%s may come out as recorded, and threads race%s\n  %s\n", c->differs->count, also,
-               stale ? " for memory, some of which nobody wrote" : "", c->how);
+        cw_text_print(stdout, "cause: race: all %" PRIu64 " elements that differ%s may come out as recorded, and threads race%s\n  %s\n", c->differs->count, also,
+                      stale ? " for memory, some of which nobody wrote" : "", c->how);
         say_meetings(c);
         return EXPLAINED;
     }
     if (all && stale) {
-        printf("cause: uninitialised: all %" PRIu64 " elements that differ%s may come out as recorded, by what shared memory, local memory or registers hold when the kernel begins\n  %s\n",
-               c->differs->count, also, c->how);
+        cw_text_print(stdout, "cause: uninitialised: all %" PRIu64 " elements that differ%s may come out as recorded, by what shared memory, local memory or registers hold when the kernel begins\n  %s\n",
+                      c->differs->count, also, c->how);
         if (c->faults.kinds & CWC_UNINITIALISED)
-            fputs(c->faults.lines.data, stdout);
+            cw_text_print(stdout, "%s", c->faults.lines.data);
         return EXPLAINED;
     }
     if (c->clock != CWV_NONE) {
         char place[700];
         explain_place(x, &x->base, c->clock, place, sizeof place);
-        printf("cause: clock: all %" PRIu64 " elements that differ%s change from run to run, and the kernel reads a clock\n  %s\n", c->differs->count, also, place);
+        cw_text_print(stdout, "cause: clock: all %" PRIu64 " elements that differ%s change from run to run, and the kernel reads a clock\n  %s\n", c->differs->count, also, place);
         return EXPLAINED;
     }
     bool between = adds && !all && between_orders(c);
     if (!all && !c->permuted && !between)
         return CWD_FAULT;
     if (adds)
-        printf("cause: order of atomics: all %" PRIu64 " elements that differ%s %s, and threads add floats atomically\n", c->differs->count, also,
-               between ? "lie between those that other orders of threads give" : "are those that another order of threads gives, to the bit");
+        cw_text_print(stdout, "cause: order of atomics: all %" PRIu64 " elements that differ%s %s, and threads add floats atomically\n", c->differs->count, also,
+                      between ? "lie between those that other orders of threads give" : "are those that another order of threads gives, to the bit");
     else
-        printf("cause: order of threads: all %" PRIu64 " elements that differ%s %s\n", c->differs->count, also,
-               all ? "are those that another order of threads gives, to the bit" : "change with the order of threads, and what each thread stores is as recorded, at another thread's place");
+        cw_text_print(stdout, "cause: order of threads: all %" PRIu64 " elements that differ%s %s\n", c->differs->count, also,
+                      all ? "are those that another order of threads gives, to the bit" : "change with the order of threads, and what each thread stores is as recorded, at another thread's place");
     if (*c->how)
-        printf("  %s\n", c->how);
+        cw_text_print(stdout, "  %s\n", c->how);
     else
         explain_say_element(x, c->differs);
     return EXPLAINED;
@@ -546,7 +547,7 @@ say_suspicion(const struct chance *c)
         puts("no order of threads that was tried gives the recorded results, but threads race:");
         say_meetings(c);
     } else if (c->faults.kinds & CWC_UNINITIALISED) {
-        fputs(c->faults.lines.data, stdout);
+        cw_text_print(stdout, "%s", c->faults.lines.data);
     }
 }
 
@@ -578,7 +579,7 @@ explain_chance(struct explain *x, const struct cwv_variant *with, struct set *di
         if (looked)
             status = judge(&c);
         if (status == EXPLAINED && x->o->results)
-            printf("{\"variant\":\"chance\",\"runs\":%" PRIu32 "}\n", x->runs);
+            cw_text_print(stdout, "{\"variant\":\"chance\",\"runs\":%" PRIu32 "}\n", x->runs);
         if (status == CWD_FAULT && !x->trying && !x->over)
             say_suspicion(&c);
         cwd_finish(&c.result);

@@ -4,6 +4,8 @@
  * elements differ. Of what makes all equal, the pairs that are not needed are left out. */
 #include "replay/explain_private.h"
 
+#include "impl/base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +134,8 @@ explain_say_fused(const struct explain *x, const uint8_t *fuse)
             continue;
         explain_place(x, &x->base, s->mul[k - 1], a, sizeof a);
         explain_place(x, &x->base, s->id, b, sizeof b);
-        printf("  %s\n    with %s\n", a, b);
+        cw_text_print(stdout, "  %s\n    with %s\n", a, b);
     }
     if (n > MANY)
-        printf("  and %u more\n", n - MANY);
+        cw_text_print(stdout, "  and %u more\n", n - MANY);
 }

@@ -6,6 +6,7 @@
 #include "replay/locate_private.h"
 
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 #include "replay/tar.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@ static int
 trouble(const struct locate *l)
 {
     fflush(stdout);
-    fprintf(stderr, "cudaway-replay: %s: %s\n", l->o->file, l->e.text);
+    cw_text_line(stderr, "cudaway-replay: %s: %s", l->o->file, l->e.text);
     return TROUBLE;
 }
 
@@ -60,8 +61,8 @@ repeats(struct locate *l, unsigned k, bool *stable)
     if (ok)
         ok = cwl_compare(&first, &s->result, 0, keep_first, &x);
     if (ok && x.count) {
-        printf("%s gives another result each time on %s: %s, %s index %llu: %s, then %s; its threads race, or it reads a clock\n", s->dump.kernel,
-               s->label, x.where, x.type, (unsigned long long)x.index, x.expected, x.actual);
+        cw_text_print(stdout, "%s gives another result each time on %s: %s, %s index %llu: %s, then %s; its threads race, or it reads a clock\n", s->dump.kernel,
+                      s->label, x.where, x.type, (unsigned long long)x.index, x.expected, x.actual);
         *stable = false;
     }
     cwd_finish(&first);
@@ -305,12 +306,12 @@ say_writer(const struct locate *l, unsigned k, const struct event *x, const char
 {
     char who[128], place[700];
     if (!x) {
-        printf("%s%s no thread of this launch\n", what, *what ? " by" : "");
+        cw_text_print(stdout, "%s%s no thread of this launch\n", what, *what ? " by" : "");
         return;
     }
     thread_text(l, x->who, who, sizeof who);
     place_text(l, k, x->id, 0, place, sizeof place);
-    printf("%s by %s at %s\n", what, who, place);
+    cw_text_print(stdout, "%s by %s at %s\n", what, who, place);
 }
 
 /* How many events come before the load in question: the instruction's first that gave another value (`by_value`), or its
@@ -348,14 +349,14 @@ choose_writer(struct locate *l, const struct events v[2], const uint64_t end[2],
     const struct event *a = last_store(&v[0], end[0]), *b = last_store(&v[1], end[1]);
     uint32_t nth;
     if (!a && !b) {
-        printf("%s by no thread of this launch: what lies there from before differs, or an instruction that leaves no record wrote it\n", what);
+        cw_text_print(stdout, "%s by no thread of this launch: what lies there from before differs, or an instruction that leaves no record wrote it\n", what);
         say_hidden(l);
         return STEP_END;
     }
     if (a && a->kind == CWI_ATOMIC) {
         const struct event *odd = odd_one(v, &nth);
         if (!odd) {
-            printf("%s by atomic operations of the same values on both devices, in another order; the last one:\n", what);
+            cw_text_print(stdout, "%s by atomic operations of the same values on both devices, in another order; the last one:\n", what);
             say_writer(l, 0, a, "");
             return STEP_END;
         }
@@ -522,8 +523,8 @@ ask_warp(struct locate *l, const struct cwt_difference *d, struct thread *next, 
     if (ok && *step == STEP_END && matrix_range(d, inst_of(l, d), &t, lane, &r))
         ok = ask_memory(l, d, r, next, step);
     else if (ok && *step == STEP_END)
-        printf("  no thread of the warp differs before that%s\n",
-               ptx_op_info((ptx_op)inst_of(l, d)->op)->traits & PTX_T_READS_MEM ? "; what it read from memory is not followed" : "");
+        cw_text_print(stdout, "  no thread of the warp differs before that%s\n",
+                      ptx_op_info((ptx_op)inst_of(l, d)->op)->traits & PTX_T_READS_MEM ? "; what it read from memory is not followed" : "");
     traces_finish(&t);
     return ok;
 }
@@ -577,13 +578,13 @@ follow(struct locate *l, struct thread who)
         thread_text(l, who, whose, sizeof whose);
         bool ok = true;
         if (d->found == CWT_NOTHING) {
-            printf("%s: all results that leave a record are the same on both devices\n", whose);
+            cw_text_print(stdout, "%s: all results that leave a record are the same on both devices\n", whose);
             if (!still_differs(l))
                 say_vanished(l);
             if (d->address_id != CWT_NO_ID) {
                 char place[700];
                 place_text(l, 0, d->address_id, 0, place, sizeof place);
-                printf("  but addresses, or clocks, and what is computed from them; first at %s\n", place);
+                cw_text_print(stdout, "  but addresses, or clocks, and what is computed from them; first at %s\n", place);
             }
             say_hidden(l);
         } else {
@@ -605,7 +606,7 @@ follow(struct locate *l, struct thread who)
             }
         who = next;
     }
-    printf("not followed further than %d threads\n", MAX_HOPS);
+    cw_text_print(stdout, "not followed further than %d threads\n", MAX_HOPS);
     return DIFFERENT;
 }
 
@@ -665,7 +666,7 @@ locate(struct locate *l)
         *s = (struct cwl_side){ .progress = &l->progress, .on = k ? o->on : o->against, .module = k ? NULL : o->against_module, .folder = l->folder, .number = k };
         snprintf(s->label, sizeof s->label, "%s%s%s", s->on ? s->on : "the default device", s->module ? " with " : "", s->module ? s->module : "");
         if (cwl_open(s, o->file, &l->e) != CW_OK) {
-            fprintf(stderr, "cudaway-replay: %s\n", l->e.text);
+            cw_text_line(stderr, "cudaway-replay: %s", l->e.text);
             return TROUBLE;
         }
     }
@@ -678,7 +679,7 @@ locate(struct locate *l)
     if (o->recorded)
         snprintf(l->side[0].label, sizeof l->side[0].label, "%s", l->side[0].dump.device);
     if (!l->element.count) {
-        printf("%s: the results are the same on %s and on %s\n", l->side[0].dump.kernel, l->side[0].label, l->side[1].label);
+        cw_text_print(stdout, "%s: the results are the same on %s and on %s\n", l->side[0].dump.kernel, l->side[0].label, l->side[1].label);
         return SAME;
     }
     say_element(l);

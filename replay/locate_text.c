@@ -2,6 +2,8 @@
  * The text of --locate's report. */
 #include "replay/locate_private.h"
 
+#include "impl/base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +17,8 @@ void
 say_element(const struct locate *l)
 {
     const struct cwd_difference *x = &l->element;
-    printf("%s, %s index %llu: %s on %s, %s on %s; %llu of %llu differ\n", x->where, x->type, (unsigned long long)x->index, x->expected,
-           l->side[0].label, x->actual, l->side[1].label, (unsigned long long)x->count, (unsigned long long)x->elements);
+    cw_text_print(stdout, "%s, %s index %llu: %s on %s, %s on %s; %llu of %llu differ\n", x->where, x->type, (unsigned long long)x->index, x->expected,
+                  l->side[0].label, x->actual, l->side[1].label, (unsigned long long)x->count, (unsigned long long)x->elements);
 }
 
 void
@@ -85,7 +87,7 @@ list_operands(const struct locate *l, const struct cwt_difference *d, unsigned s
         if (seen)
             continue;
         value_text(i, o->reg[side], false, o->value[side], text, sizeof text);
-        printf("%s%s = %s", any ? ", " : before, i->fn->regs[o->reg[side]].name, text);
+        cw_text_print(stdout, "%s%s = %s", any ? ", " : before, i->fn->regs[o->reg[side]].name, text);
         any = true;
     }
     if (any)
@@ -114,12 +116,12 @@ say_operands(const struct locate *l, const struct cwt_difference *d)
         const struct cwt_operand *o = &d->operand[k];
         const char *name = o->reg[0] != CWT_NO_ID ? i->fn->regs[o->reg[0]].name : "";
         if (!o->known[0] || !o->known[1]) {
-            printf("  operand %s is not known: nothing that leaves a record wrote it\n", name);
+            cw_text_print(stdout, "  operand %s is not known: nothing that leaves a record wrote it\n", name);
         } else if (o->differs) {
             value_text(i, o->reg[0], false, o->value[0], a, sizeof a);
             value_text(i, o->reg[0], false, o->value[1], b, sizeof b);
-            printf("  operand %s is %s on %s and %s on %s%s\n", name, a, l->side[0].label, b, l->side[1].label,
-                   o->address ? ", as addresses differ between devices" : "");
+            cw_text_print(stdout, "  operand %s is %s on %s and %s on %s%s\n", name, a, l->side[0].label, b, l->side[1].label,
+                          o->address ? ", as addresses differ between devices" : "");
         }
     }
 }
@@ -129,41 +131,41 @@ say_difference(const struct locate *l, const struct cwt_difference *d, const cha
 {
     char place[700], other[700], a[256], b[256];
     if (d->found == CWT_FLOW) {
-        printf("%s goes on differently:", whose);
+        cw_text_print(stdout, "%s goes on differently:", whose);
         for (unsigned k = 0; k < 2; k++) {
             if (d->id[k] != CWT_NO_ID)
                 place_text(l, k, d->id[k], 0, place, sizeof place);
             else
                 snprintf(place, sizeof place, "its end");
-            printf(" on %s with %s%s", l->side[k].label, place, k ? "\n" : ";");
+            cw_text_print(stdout, " on %s with %s%s", l->side[k].label, place, k ? "\n" : ";");
         }
         if (d->branch != CWT_NO_ID) {
             place_text(l, 0, d->branch, 0, place, sizeof place);
-            printf("  the last branch before that: %s\n", place);
+            cw_text_print(stdout, "  the last branch before that: %s\n", place);
         }
         return;
     }
     place_text(l, 0, d->id[0], d->nth, place, sizeof place);
     place_text(l, 1, d->id[1], d->nth, other, sizeof other);
     if (d->found == CWT_BRANCH) {
-        printf("%s takes another branch: %s: %s on %s, %s on %s\n", whose, place, d->value[0] ? "taken" : "not taken", l->side[0].label,
-               d->value[1] ? "taken" : "not taken", l->side[1].label);
+        cw_text_print(stdout, "%s takes another branch: %s: %s on %s, %s on %s\n", whose, place, d->value[0] ? "taken" : "not taken", l->side[0].label,
+                      d->value[1] ? "taken" : "not taken", l->side[1].label);
         say_operands(l, d);
         return;
     }
-    printf("first result of %s that differs: %s\n", whose, place);
+    cw_text_print(stdout, "first result of %s that differs: %s\n", whose, place);
     cwi_written(&l->side[0].program, d->id[0], a, sizeof a);
     cwi_written(&l->side[1].program, d->id[1], b, sizeof b);
     bool alike = !strcmp(a, b);
     if (!alike)
-        printf("  which is, on %s, %s\n", l->side[1].label, other);
+        cw_text_print(stdout, "  which is, on %s, %s\n", l->side[1].label, other);
     bool upper;
     const struct cwi_inst *i = inst(l, 0, d->id[0]), *j = inst(l, 1, d->id[1]);
     uint32_t reg = cwi_result_register(i->fn, i->in, d->part, &upper), reg2 = cwi_result_register(j->fn, j->in, d->part, &upper);
     if (reg != UINT32_MAX && reg2 != UINT32_MAX) {
         value_text(i, reg, true, d->value[0], a, sizeof a);
         value_text(j, reg2, true, d->value[1], b, sizeof b);
-        printf("  %s = %s on %s, %s on %s\n", i->fn->regs[reg].name, a, l->side[0].label, b, l->side[1].label);
+        cw_text_print(stdout, "  %s = %s on %s, %s on %s\n", i->fn->regs[reg].name, a, l->side[0].label, b, l->side[1].label);
     }
     if (alike)
         say_operands(l, d);
@@ -246,10 +248,10 @@ say_vanished(const struct locate *l)
             continue;
         place_text(l, 0, product, 0, place, sizeof place);
         place_text(l, 0, i, 0, other, sizeof other);
-        printf("  these may be fused: %s, and %s\n", place, other);
+        cw_text_print(stdout, "  these may be fused: %s, and %s\n", place, other);
     }
     if (n > 5)
-        printf("  and %u more\n", n - 5);
+        cw_text_print(stdout, "  and %u more\n", n - 5);
 }
 
 void
@@ -264,8 +266,8 @@ say_hidden(const struct locate *l)
             continue;
         place_text(l, 0, i, 0, place, sizeof place);
         if (n++ < 5)
-            printf("  this instruction leaves no record: %s\n", place);
+            cw_text_print(stdout, "  this instruction leaves no record: %s\n", place);
     }
     if (n > 5)
-        printf("  and %u more\n", n - 5);
+        cw_text_print(stdout, "  and %u more\n", n - 5);
 }

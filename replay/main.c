@@ -8,6 +8,7 @@
 #include "impl/base/file.h"
 #include "impl/base/program.h"
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 #include "impl/base/version.h"
 #include "replay/bounds.h"
 #include "replay/check.h"
@@ -119,8 +120,7 @@ trouble(const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     fputs("cudaway-replay: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    cw_text_vline(stderr, fmt, ap);
     va_end(ap);
     return TROUBLE;
 }
@@ -177,7 +177,7 @@ print_times(const struct cwd_outcome *o)
     uint32_t n = o->nms;
     qsort(o->ms, n, sizeof *o->ms, by_value);
     double median = n % 2 ? o->ms[n / 2] : (o->ms[n / 2 - 1] + o->ms[n / 2]) / 2;
-    printf("%u runs: min %.3f ms, median %.3f ms, max %.3f ms\n", n, o->ms[0], median, o->ms[n - 1]);
+    cw_text_print(stdout, "%u runs: min %.3f ms, median %.3f ms, max %.3f ms\n", n, o->ms[0], median, o->ms[n - 1]);
 }
 
 struct report {
@@ -201,7 +201,7 @@ print_difference(void *user, const struct cwd_difference *x)
     } else {
         cwd_difference_print(x, "recorded", "replayed", &b);
     }
-    fputs(b.data ? b.data : "out of memory\n", stdout);
+    cw_text_print(stdout, "%s", b.data ? b.data : "out of memory\n");
     cw_buf_finish(&b);
 }
 
@@ -264,9 +264,29 @@ find_bounds(const struct options *o, unsigned compute_capability, struct cw_prog
     struct cwd_error e = { "" };
     snprintf(s.label, sizeof s.label, "%s", o->on ? o->on : "the default device");
     if (!cwl_folder(folder, sizeof folder, &e) || cwl_open(&s, o->file, &e) != CW_OK || cwl_parse(&s, compute_capability, &e) != CW_OK || cwd_bounds_run(&s, b, &e) != CW_OK)
-        fprintf(stderr, "cudaway-replay: note: %s\n", e.text);
+        cw_text_line(stderr, "cudaway-replay: note: %s", e.text);
     cwl_close(&s);
     cw_temp_remove(folder);
+}
+
+/* What a kernel prints is not the report that another program reads: its lines could be the report's. */
+static cw_result
+run_launch(const struct options *o, struct cwd_session *s, const struct cwd_dump *d, unsigned flags, struct cwd_outcome *out, struct cwd_error *e)
+{
+    const bool apart = o->one || o->results;
+    const int report = apart ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1, null = report < 0 ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+    fflush(stdout);
+    if (apart && (null < 0 || dup2(null, STDOUT_FILENO) < 0))
+        return cwd_fail(e, CW_ERR_IO, "cannot put the kernel's output away: %s", strerror(errno));
+    cw_result r = cwd_session_run(s, d, flags, o->repeat, out, e);
+    if (apart) {
+        fflush(stdout);
+        if (dup2(report, STDOUT_FILENO) < 0)
+            r = r == CW_OK ? CW_ERR_IO : r;
+        close(report);
+        close(null);
+    }
+    return r;
 }
 
 static int
@@ -288,10 +308,10 @@ replay(const struct options *o, char **argv)
     if (r == CW_OK) {
         if (o->where)
             cwd_session_enlarge_stack(&s);
-        r = cwd_session_run(&s, &d, o->attempt < ATTEMPTS ? 0 : CWD_RUN_MAY_MOVE, o->repeat, &out, &e);
+        r = run_launch(o, &s, &d, o->attempt < ATTEMPTS ? 0 : CWD_RUN_MAY_MOVE, &out, &e);
         if (r == CW_ERR_NOT_FOUND && o->attempt < ATTEMPTS) {
             try_again(o, argv);
-            r = cwd_session_run(&s, &d, CWD_RUN_MAY_MOVE, o->repeat, &out, &e);
+            r = run_launch(o, &s, &d, CWD_RUN_MAY_MOVE, &out, &e);
         }
     }
     if (r != CW_OK) {
@@ -303,7 +323,7 @@ replay(const struct options *o, char **argv)
         end = strchr(line, '\n');
         if (!end)
             break;
-        fprintf(stderr, "cudaway-replay: note: %.*s\n", (int)(end - line), line);
+        cw_text_line(stderr, "cudaway-replay: note: %.*s", (int)(end - line), line);
     }
     int status = SAME;
     if (out.nms)
@@ -320,10 +340,10 @@ replay(const struct options *o, char **argv)
         if (report.picture.out.size)
             cwd_picture_print(&report.picture);
         status = n ? DIFFERENT : SAME;
-        printf("%s on %s: %s\n", d.kernel, s.device, n ? "the results differ from the recorded ones" :
-               report.allowed ? "the results differ from the recorded ones no more than is allowed" : "the results are the recorded ones");
+        cw_text_print(stdout, "%s on %s: %s\n", d.kernel, s.device, n ? "the results differ from the recorded ones" :
+                      report.allowed ? "the results differ from the recorded ones no more than is allowed" : "the results are the recorded ones");
     } else if (!o->repeat) {
-        printf("%s ran on %s\n", d.kernel, s.device);
+        cw_text_print(stdout, "%s ran on %s\n", d.kernel, s.device);
     }
     if (o->output && write_outcome(&s, &d, &out, o->output, o->where ? CWD_STORED : 0, &e) != CW_OK)
         status = trouble("%s", e.text);

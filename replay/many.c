@@ -69,14 +69,14 @@ add_folder(struct list *l, const char *folder)
     int n = scandir(folder, &names, is_dump, versionsort);
     bool ok = n >= 0, left_out = false;
     if (n == 0)
-        fprintf(stderr, "cudaway-replay: %s: no dump (*" CWD_SUFFIX ") is in this folder; `cudaway-trace record --dump-kernels` and `cudaway-diff` write dumps\n", folder);
+        cw_text_print(stderr, "cudaway-replay: %s: no dump (*" CWD_SUFFIX ") is in this folder; `cudaway-trace record --dump-kernels` and `cudaway-diff` write dumps\n", folder);
     else if (n < 0)
-        fprintf(stderr, "cudaway-replay: %s: %s\n", folder, strerror(errno));
+        cw_text_line(stderr, "cudaway-replay: %s: %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         char *path;
         ok = ok && asprintf(&path, "%s/%s", folder, names[i]->d_name) > 0;
         if (ok && cw_file_is_special(path)) {           /* a pipe would be waited for */
-            fprintf(stderr, "cudaway-replay: %s: not a regular file, left out\n", path);
+            cw_text_line(stderr, "cudaway-replay: %s: not a regular file, left out", path);
             free(path);
             left_out = true;
         } else {
@@ -223,7 +223,7 @@ write_results(const struct cwd_many *m, const struct list *l, const struct said 
         fputs("cudaway-replay: out of memory\n", stderr);
     snprintf(title, sizeof title, l->count == 1 ? "A kernel launch, replayed" : "%zu kernel launches, replayed", l->count);
     if (ok && m->html && !(ok = cwd_results_html_file(r, title, head.data, m->html)))
-        fprintf(stderr, "cudaway-replay: cannot write %s: %s\n", m->html, strerror(errno));
+        cw_text_line(stderr, "cudaway-replay: cannot write %s: %s", m->html, strerror(errno));
     cw_buf_finish(&head);
     cw_buf_finish(&all);
     return ok;
@@ -235,7 +235,7 @@ print_line(const char *path, int width, const struct said *s)
     char *name = strdup(path);
     if (name)
         cw_text_make_safe(name, "");
-    printf("%6d  %-*s  %s\n", s->status, width, name ? name : "", s->line);
+    cw_text_print(stdout, "%6d  %-*s  %s\n", s->status, width, name ? name : "", s->line);
     free(name);
 }
 
@@ -254,7 +254,7 @@ cwd_many(const struct cwd_many *m)
     for (size_t i = 0; i < l.count; i++)
         width = (int)strlen(l.path[i]) > width ? (int)strlen(l.path[i]) : width;
     if (said && !m->json && l.count)
-        printf("status  %-*s  says\n", width, "dump");
+        cw_text_print(stdout, "status  %-*s  says\n", width, "dump");
     for (size_t i = 0; i < l.count && said; i++) {
         cw_progress_step(&progress, i, differ);
         run(m, l.path[i], &said[i]);

@@ -8,6 +8,7 @@
 #include "impl/base/file.h"
 #include "impl/base/reduce.h"
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 #include "replay/reproducer.h"
 #include "replay/tar.h"
 #include "replay/trace.h"
@@ -345,7 +346,7 @@ static int
 trouble(const struct reduction *r, const char *what)
 {
     fflush(stdout);
-    fprintf(stderr, "cudaway-replay: %s: %s\n", r->o->file, what);
+    cw_text_line(stderr, "cudaway-replay: %s: %s", r->o->file, what);
     return TROUBLE;
 }
 
@@ -426,7 +427,7 @@ run(struct reduction *r)
         return trouble(r, r->e.text);
     cwl_compare(&r->side[0].result, &r->side[1].result, r->o->ulp, note_difference, &x);
     if (!x.count) {
-        printf("%s: the results are the same on %s and on %s\n", r->side[0].dump.kernel, r->side[0].label, r->side[1].label);
+        cw_text_print(stdout, "%s: the results are the same on %s and on %s\n", r->side[0].dump.kernel, r->side[0].label, r->side[1].label);
         return SAME;
     }
     r->end = time(NULL) + r->o->seconds;
@@ -442,15 +443,15 @@ run(struct reduction *r)
     uint32_t count = 0;
     struct cw_buf *texts = calloc(r->side[0].program.ntexts + (size_t)1, sizeof *texts);
     if (texts && reduce_texts(r, 0, texts, &count))
-        printf("%s: %u of %u instructions are left, after %u runs%s%s\n", r->side[0].dump.kernel, count, r->side[0].program.ninsts, r->runs, r->o->output ? ": " : "",
-               r->o->output ? r->o->output_name : "");
+        cw_text_print(stdout, "%s: %u of %u instructions are left, after %u runs%s%s\n", r->side[0].dump.kernel, count, r->side[0].program.ninsts, r->runs, r->o->output ? ": " : "",
+                      r->o->output ? r->o->output_name : "");
     for (uint32_t i = 0; texts && i < r->side[0].program.ntexts; i++)
         cw_buf_finish(&texts[i]);
     free(texts);
     if (time(NULL) > r->end)
-        fprintf(stderr, "cudaway-replay: note: the time was up (%u s); more might be left out\n", r->o->seconds);
+        cw_text_line(stderr, "cudaway-replay: note: the time was up (%u s); more might be left out", r->o->seconds);
     else if (*r->whole)
-        fprintf(stderr, "cudaway-replay: note: buffers are as long as they were: %s\n", r->whole);
+        cw_text_line(stderr, "cudaway-replay: note: buffers are as long as they were: %s", r->whole);
     if (r->o->output && !write_test(r))
         return trouble(r, "the reduced test cannot be written");
     return r->o->reproducer && !write_reproducer(r) ? TROUBLE : REDUCED;

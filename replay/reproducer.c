@@ -6,6 +6,7 @@
 
 #include "impl/base/buf.h"
 #include "impl/base/file.h"
+#include "impl/base/text.h"
 #include "replay/compare.h"
 #include "replay/dump.h"
 
@@ -299,9 +300,9 @@ cwd_reproducer_of(const struct cwd_dump *d, const char *from, const char *record
     if (r == CW_OK)
         r = cw_file_write_atomic(out, b.data, b.size, 0644);
     if (r == CW_OK)
-        printf("%s: kernel %s, %u buffers\n", out_name, d->kernel, d->nbuffers);
+        cw_text_print(stdout, "%s: kernel %s, %u buffers\n", out_name, d->kernel, d->nbuffers);
     else
-        fprintf(stderr, "cudaway-replay: %s: %s\n", why ? from : out_name, why ? why : cw_result_text(r));
+        cw_text_line(stderr, "cudaway-replay: %s: %s", why ? from : out_name, why ? why : cw_result_text(r));
     cw_buf_finish(&b);
     return r == CW_OK ? WRITTEN : TROUBLE;
 }
@@ -312,7 +313,7 @@ cwd_reproducer(const char *file, const char *out)
     struct cwd_dump d;
     struct cwd_error e = { "" };
     if (cwd_read(file, 0, 0, &d, &e) != CW_OK) {
-        fprintf(stderr, "cudaway-replay: %s\n", e.text);
+        cw_text_line(stderr, "cudaway-replay: %s", e.text);
         return TROUBLE;
     }
     const char *base = strrchr(file, '/');

@@ -72,14 +72,24 @@ text_of(const cJSON *o)
     return text;
 }
 
-/* The line becomes part of other JSON, so it is printed anew: the parser accepts more than JSON, and ignores what stands behind the object. */
+/* Anew, since the parser accepts more than JSON; what was escaped is as safe as a name. */
+static char *
+json_of(const cJSON *o)
+{
+    char *text = cJSON_PrintUnformatted(o);
+    if (text)
+        cw_text_make_safe(text, "");
+    return text;
+}
+
+/* The line becomes part of other JSON: not as it is, with what stands behind the object. */
 static void
 take_line(struct cwd_launch *l, const char *line, size_t n, struct cw_buf *buffers)
 {
     cJSON *o = cJSON_ParseWithLength(line, n);
     const cJSON *v;
     if (cJSON_GetObjectItemCaseSensitive(o, "where")) {
-        char *text = cJSON_PrintUnformatted(o);
+        char *text = json_of(o);
         take_buffer(l, o);
         cw_buf_puts(buffers, buffers->size ? "," : "");
         cw_buf_puts(buffers, text ? text : "{}");
@@ -92,7 +102,7 @@ take_line(struct cwd_launch *l, const char *line, size_t n, struct cw_buf *buffe
     if ((v = cJSON_GetObjectItemCaseSensitive(o, "may_be")) && !l->may_be)
         l->may_be = text_of(v);
     if (cJSON_GetObjectItemCaseSensitive(o, "picture") && !l->picture)
-        l->picture = cJSON_PrintUnformatted(o);
+        l->picture = json_of(o);
     cJSON_Delete(o);
 }
 
@@ -310,10 +320,10 @@ cwd_results_table(const struct cwd_results *r, const char *before, FILE *out)
         elements = widest(elements, rows[i].elements);
     }
     for (size_t i = 0; g && rows && count && i <= count; i++)
-        fprintf(out, "%s%-*s  %-*s  %8s  %*s  %9s  %9s  %10s\n", before, kernel, rows[i].kernel, cause, rows[i].cause, rows[i].launches, elements, rows[i].elements, rows[i].absolute,
-                rows[i].relative, rows[i].ulp);
+        cw_text_print(out, "%s%-*s  %-*s  %8s  %*s  %9s  %9s  %10s\n", before, kernel, rows[i].kernel, cause, rows[i].cause, rows[i].launches, elements, rows[i].elements, rows[i].absolute,
+                      rows[i].relative, rows[i].ulp);
     if (!g || !rows || r->failed)
-        fprintf(out, "%sout of memory: the table is not complete\n", before);
+        cw_text_print(out, "%sout of memory: the table is not complete\n", before);
     free(rows);
     free(g);
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "replay/step_reader.h"
 
+#include "impl/base/text.h"
 #include "replay/step_private.h"
 
 #include <editline/readline.h>
@@ -87,7 +88,7 @@ from_script(struct cws_ui *u)
         if (n && line[n - 1] == '\n')
             line[n - 1] = 0;
         if (!u->json && *line)
-            printf(PROMPT "%.*s\n", CWS_LONGEST, line);
+            cw_text_print(stdout, PROMPT "%.*s\n", CWS_LONGEST, line);
         cws_command(u, line);
         fflush(stdout);
     }
@@ -102,7 +103,7 @@ cwd_step(const struct cwd_step *o)
     const char *no_color = getenv("NO_COLOR");
     bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     if (cws_open(&u.s, o->file, o->on, o->record_bytes, &e) != CW_OK) {
-        fprintf(stderr, "cudaway-replay: %s: %s\n", o->file, e.text);
+        cw_text_line(stderr, "cudaway-replay: %s: %s", o->file, e.text);
         return 2;
     }
     cw_buf_init(&u.out);

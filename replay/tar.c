@@ -4,6 +4,7 @@
 #include "replay/tar.h"
 
 #include "impl/base/hash.h"
+#include "impl/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@ cwd_fail(struct cwd_error *e, cw_result r, const char *fmt, ...)
         va_start(ap, fmt);
         vsnprintf(e->text, sizeof e->text, fmt, ap);
         va_end(ap);
+        (void)cw_text_make_line(e->text);       /* names and lines of a module are in it */
     }
     return r;
 }
