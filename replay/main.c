@@ -31,12 +31,14 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -47,6 +49,7 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 #define EXPLAIN_RUNS 400u
 #define REDUCE_SECONDS 600u
 #define RECORD_MIB 64u
+#define MOST_TASKS 4096u
 
 struct options {
     const char *on, *output, *file, *where, *reproducer, *against, *against_module, *tolerance, *html, *source;
@@ -418,8 +421,8 @@ confine(struct options *o, const char *folder)
     struct cw_confine_error e = { "" };
     char cache[PATH_MAX + 8];
     snprintf(cache, sizeof cache, "%s/cache", folder);
-    /* A kernel's code could plant an entry in the usual cache, which other processes execute. */
-    if (setenv("TMPDIR", folder, 1) || setenv("CUDAWAY_CACHE_DIR", cache, 1))
+    /* A kernel's code could plant an entry in the usual cache, which other processes execute. Kernels need no further process to be confined in, and there can be none. */
+    if (setenv("TMPDIR", folder, 1) || setenv("CUDAWAY_CACHE_DIR", cache, 1) || setenv("CUDAWAY_ISOLATE", "0", 1))
         return trouble("out of memory");
     if (runs_elsewhere(o) && !cwl_runner_start(&c))
         return trouble("%s: %s", o->file, strerror(errno));
@@ -486,15 +489,44 @@ take_signal(pid_t child, int signals)
     return 0;
 }
 
-/* 0: the child ended, and is not reaped. Else the signal that is to end this process. */
+/* How many processes and threads a confined replay has at most: no limit of the kernel is for those of one tree of processes, and none is for root's. */
+struct crowd {
+    unsigned most, system;              /* of the whole system, at its least */
+};
+
+static struct crowd
+crowd_begin(void)
+{
+    struct rlimit user;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    struct crowd c = { MOST_TASKS + 4 * (processors > 0 ? (unsigned)processors : 1), cw_system_tasks() };
+    if (!getrlimit(RLIMIT_NPROC, &user) && user.rlim_cur < c.most)
+        c.most = (unsigned)user.rlim_cur;
+    return c;
+}
+
+/* They are counted where the system has many more than before. */
+static bool
+crowded(struct crowd *c)
+{
+    const unsigned system = cw_system_tasks();
+    c->system = system < c->system ? system : c->system;
+    return system - c->system > c->most / 2 && cw_children_tasks() > c->most;
+}
+
+enum { CROWDED = -1 };
+/* 0: the child ended, and is not reaped. Else the signal that is to end this process, or CROWDED. */
 static int
-wait_for(pid_t child, int signals, struct cwd_relay *relay)
+wait_for(pid_t child, int signals, struct cwd_relay *relay, struct crowd *crowd)
 {
     siginfo_t info = { .si_pid = 0 };
     int sig = 0;
     while (!sig && !waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid) {
-        cwd_relay_wait(relay, signals);
+        if (!cwd_relay_wait(relay, signals))
+            (void)poll(&(struct pollfd){ .fd = signals, .events = POLLIN }, 1, CWD_RELAY_MS);
         sig = take_signal(child, signals);
+        if (!sig && crowded(crowd))
+            sig = CROWDED;
     }
     return sig;
 }
@@ -519,12 +551,13 @@ in_confined_child(struct options *o, char *folder, size_t size)
     int status = 0, signals;
     sigset_t set, was;
     struct cwd_relay relay = { .count = 0 };
+    struct crowd crowd = crowd_begin();
     tmp = tmp && *tmp ? tmp : "/tmp";
     if (!cw_temp_make(tmp, "replay", folder, size))
         return trouble("cannot make a temporary folder in %s: %s", tmp, strerror(errno));
     fflush(NULL);
     block_ends(o->step, &set, &was);
-    if ((signals = cw_fd_keep(signalfd(-1, &set, SFD_CLOEXEC))) < 0 || !cw_children_adopt() || (!o->step && !cwd_relay_open(&relay))) {
+    if ((signals = cw_fd_keep(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK))) < 0 || !cw_children_adopt() || (!o->step && !cwd_relay_open(&relay))) {
         const char *why = strerror(errno);
         cw_temp_remove(folder);
         return trouble("cannot watch another process: %s", why);
@@ -537,11 +570,15 @@ in_confined_child(struct options *o, char *folder, size_t size)
         signal(SIGINT, SIG_IGN);        /* the child's own matter */
     else if (child > 0)
         (void)setpgid(child, child);
-    int ended = child > 0 ? wait_for(child, signals, &relay) : 0;
-    int result = child < 0 ? trouble("fork: %s", strerror(errno)) : -1;
+    int ended = child > 0 ? wait_for(child, signals, &relay, &crowd) : 0;
+    int result = child < 0 ? trouble("fork: %s", strerror(errno)) : ended == CROWDED ? TROUBLE : -1;
     /* All at once: processes that fork endlessly are not found one by one. */
-    if (child > 0 && !o->step)
-        kill(-child, SIGKILL);
+    if (child > 0 && (!o->step || ended == CROWDED))
+        kill(o->step ? child : -child, SIGKILL);
+    if (ended == CROWDED) {
+        trouble("%s: it had more than %u processes and threads, and was ended", o->file, crowd.most);
+        ended = 0;
+    }
     while (child > 0 && !ended && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (!cw_children_end())

@@ -210,8 +210,11 @@ cwd_relay_wait(struct cwd_relay *r, int other)
         }
         if (!open)
             return false;
-        if (poll(p, 1 + r->count, -1) < 0)
+        const int ready = poll(p, 1 + r->count, CWD_RELAY_MS);
+        if (ready < 0)
             continue;
+        if (!ready)
+            return true;
         for (unsigned i = 0; i < r->count; i++)
             if (p[i + 1].revents) {
                 struct cwd_relay_stream *s = &r->stream[i];

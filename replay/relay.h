@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CWD_RELAY_CHUNK = 4096 };        /* what a pipe that can be written to takes at once */
+enum { CWD_RELAY_CHUNK = 4096, CWD_RELAY_MS = 100 };    /* what a pipe that can be written to takes at once; the while */
 
 struct cwd_relay {
     struct cwd_relay_stream {
@@ -27,7 +27,7 @@ bool cwd_relay_open(struct cwd_relay *r);
 bool cwd_relay_in_child(struct cwd_relay *r);
 /* In the parent, after the fork. */
 void cwd_relay_in_parent(struct cwd_relay *r);
-/* Pass output on until there is something to read from `other` (true), or both streams have ended (false). A reader that reads nothing does not keep it
+/* Pass output on until there is something to read from `other` or a while has passed (true), or both streams have ended (false). A reader that reads nothing does not keep it
  * from looking at `other`. */
 bool cwd_relay_wait(struct cwd_relay *r, int other);
 void cwd_relay_close(struct cwd_relay *r);

@@ -35,9 +35,10 @@ is_device(const char *on, const char *name)
 void
 cwl_confine_for(const char *on, struct cw_confinement *c)
 {
-    const char *usual = cw_env_get(CW_ENV_DEVICE);
+    const char *usual = cw_env_get(CW_ENV_DEVICE), *limit = cw_env_get(CW_ENV_COMPILE_LIMIT);
     on = on ? on : usual && *usual ? usual : "auto";
     c->nvidia = is_device(on, "cuda");
+    c->copies = c->nvidia || (limit && *limit);
     c->amd = is_device(on, "hip") || (is_device(on, "auto") && (!access("/dev/kfd", F_OK) || cw_env_get(CW_ENV_HIP_LIBRARY)));
 }
 

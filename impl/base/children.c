@@ -22,19 +22,37 @@ cw_child_dies_with(pid_t parent)
         (void)raise(SIGKILL);
 }
 
-pid_t
-cw_parent_of(pid_t process)
+struct process {
+    pid_t pid, parent;
+    unsigned threads;
+    bool ours;
+};
+
+/* False: there is no such process. proc_pid_stat(5): the parent is field 4, the number of threads field 20. */
+static bool
+look_up(pid_t pid, struct process *p)
 {
     char path[64], text[512];
-    int parent = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    int parent;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *f = fopen(path, "re");
     size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     if (f)
         fclose(f);
     text[n] = 0;
     const char *end = strrchr(text, ')');       /* the name before may hold anything */
-    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+    *p = (struct process){ .pid = pid };
+    if (!end || sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u", &parent, &p->threads) != 2)
+        return false;
+    p->parent = parent;
+    return true;
+}
+
+pid_t
+cw_parent_of(pid_t process)
+{
+    struct process p;
+    return look_up(process, &p) ? p.parent : 0;
 }
 
 static pid_t *inherited;        /* children from before, which are others' affair */
@@ -56,45 +74,48 @@ is_inherited(pid_t pid)
     return false;
 }
 
-/* Calls it for each child until it gives false. False then, and without /proc. */
+/* Calls it for each process until it gives false. False then, and without /proc. */
 static bool
-each_child(bool (*take)(pid_t pid, void *user), void *user)
+each_process(bool (*take)(const struct process *p, void *user), void *user)
 {
+    struct process p;
     DIR *d = opendir("/proc");
     bool ok = d != NULL;
     for (struct dirent *e; ok && (e = readdir(d));)
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && cw_parent_of(atoi(e->d_name)) == getpid())
-            ok = take((pid_t)atoi(e->d_name), user);
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && look_up((pid_t)atoi(e->d_name), &p))
+            ok = take(&p, user);
     if (d)
         closedir(d);
     return ok;
 }
 
 static bool
-inherit(pid_t pid, void *user)
+inherit(const struct process *x, void *user)
 {
     (void)user;
+    if (x->parent != getpid())
+        return true;
     pid_t *p = realloc(inherited, (ninherited + 1) * sizeof *p);
     if (!p)
         return false;
     inherited = p;
-    inherited[ninherited++] = pid;
+    inherited[ninherited++] = x->pid;
     return true;
 }
 
 bool
 cw_children_adopt(void)
 {
-    return (!has_children() || each_child(inherit, NULL)) && !prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return (!has_children() || each_process(inherit, NULL)) && !prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 static bool
-end_child(pid_t pid, void *any)
+end_child(const struct process *p, void *any)
 {
-    if (!is_inherited(pid)) {
+    if (p->parent == getpid() && !is_inherited(p->pid)) {
         *(bool *)any = true;
-        kill(pid, SIGKILL);
-        (void)waitpid(pid, NULL, WNOHANG);
+        kill(p->pid, SIGKILL);
+        (void)waitpid(p->pid, NULL, WNOHANG);
     }
     return true;
 }
@@ -105,9 +126,81 @@ cw_children_end(void)
 {
     for (unsigned i = 0; i < 1000; i++) {
         bool any = false;
-        if (!has_children() || (each_child(end_child, &any) && !any))
+        if (!has_children() || (each_process(end_child, &any) && !any))
             return true;
         (void)nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     }
     return false;
+}
+
+/* ---- how many ---------------------------------------------------------------------------------------------------------------- */
+
+struct processes {
+    struct process *at;
+    size_t count, capacity;
+};
+
+static bool
+add(const struct process *p, void *user)
+{
+    struct processes *all = user;
+    if (all->count == all->capacity) {
+        const size_t capacity = all->capacity ? 2 * all->capacity : 256;
+        struct process *more = realloc(all->at, capacity * sizeof *more);
+        if (!more)
+            return false;
+        all->at = more;
+        all->capacity = capacity;
+    }
+    all->at[all->count++] = *p;
+    return true;
+}
+
+static int
+by_pid(const void *a, const void *b)
+{
+    const struct process *x = a, *y = b;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Whether another one was found. */
+static bool
+find_ours(struct processes *all)
+{
+    bool found = false;
+    for (size_t i = 0; i < all->count; i++) {
+        struct process *p = &all->at[i];
+        const struct process key = { .pid = p->parent }, *parent = p->ours ? NULL : bsearch(&key, all->at, all->count, sizeof key, by_pid);
+        p->ours = p->ours || (p->parent == getpid() ? !is_inherited(p->pid) : parent && parent->ours);
+        found = found || (p->ours && parent);
+    }
+    return found;
+}
+
+unsigned
+cw_children_tasks(void)
+{
+    struct processes all = { .count = 0 };
+    unsigned n = 0;
+    (void)each_process(add, &all);              /* without memory, those that were found */
+    if (all.count)
+        qsort(all.at, all.count, sizeof *all.at, by_pid);
+    while (find_ours(&all))
+        ;
+    for (size_t i = 0; i < all.count; i++)
+        n += all.at[i].ours ? all.at[i].threads : 0;
+    free(all.at);
+    return n;
+}
+
+unsigned
+cw_system_tasks(void)
+{
+    unsigned n = 0;
+    FILE *f = fopen("/proc/loadavg", "re");
+    if (f && fscanf(f, "%*s %*s %*s %*u/%u", &n) != 1)
+        n = 0;
+    if (f)
+        fclose(f);
+    return n;
 }

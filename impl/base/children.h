@@ -20,5 +20,9 @@ pid_t cw_parent_of(pid_t process);
 bool cw_children_adopt(void) CW_MUST_CHECK;
 /* Kill and reap all its own children, and theirs, of a process that adopts. False: some remain after ten seconds. */
 bool cw_children_end(void) CW_MUST_CHECK;
+/* How many threads these have, all together: a look at each process of the system. */
+unsigned cw_children_tasks(void);
+/* How many threads the whole system has, which the kernel counts; 0: it does not say. */
+unsigned cw_system_tasks(void);
 
 #endif

@@ -186,7 +186,7 @@ static const int allowed[] = {
     SYS_mbind, SYS_get_mempolicy, SYS_set_mempolicy, SYS_HOME_NODE, SYS_migrate_pages, SYS_move_pages, SYS_memfd_create, SYS_MSEAL, SYS_MAP_SHADOW_STACK,
     SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect, SYS_membarrier,
     SYS_futex, SYS_FUTEX_WAITV, SYS_FUTEX_WAKE, SYS_FUTEX_WAIT, SYS_FUTEX_REQUEUE, SYS_set_robust_list, SYS_set_tid_address, SYS_rseq, SYS_arch_prctl, SYS_prctl,
-    SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_personality,
+    SYS_clone, SYS_execve, SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_personality,
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigpending, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_sigaltstack, SYS_restart_syscall, SYS_pause,
     SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
     SYS_getpid, SYS_gettid, SYS_getppid, SYS_getpgrp, SYS_getpgid, SYS_getsid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getresuid, SYS_getresgid, SYS_getgroups,
@@ -203,7 +203,7 @@ static const int allowed[] = {
     SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr, SYS_listxattr, SYS_llistxattr, SYS_flistxattr,
     SYS_getdents, SYS_getdents64, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_umask, SYS_mkdir, SYS_mkdirat, SYS_rmdir, SYS_unlink, SYS_unlinkat, SYS_rename, SYS_renameat,
     SYS_renameat2, SYS_link, SYS_linkat, SYS_symlink, SYS_symlinkat,
-#ifdef __SANITIZE_ADDRESS__        /* the leak checker traces its own threads */
+#ifdef __SANITIZE_ADDRESS__        /* the leak checker is a process that traces the threads of this one */
     SYS_ptrace,
 #endif
 };
@@ -225,6 +225,8 @@ static const int refused[] = {
     SYS_inotify_init, SYS_inotify_init1, SYS_inotify_add_watch, SYS_fanotify_init, SYS_fanotify_mark,
     SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semctl, SYS_semop, SYS_semtimedop, SYS_msgget, SYS_msgctl, SYS_msgsnd, SYS_msgrcv, SYS_mq_open, SYS_mq_unlink,
 };
+/* A process in which kernels write where they like would start others without end. */
+static const int new_processes[] = { SYS_fork, SYS_vfork };
 /* Where Landlock does not keep signals inside. */
 static const int refused_signals[] = { SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo };
 
@@ -232,7 +234,6 @@ static const int refused_signals[] = { SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo,
 struct condition { int call; unsigned argument; uint32_t mask, value; };
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 static const struct condition conditions[] = {
-    { SYS_clone, 0, NAMESPACES, 0 },
     /* The caller, and neither another process nor a group. */
     { SYS_prlimit64, 0, ~0u, 0 }, { SYS_sched_setaffinity, 0, ~0u, 0 }, { SYS_sched_setscheduler, 0, ~0u, 0 }, { SYS_sched_setparam, 0, ~0u, 0 }, { SYS_sched_setattr, 0, ~0u, 0 },
     { SYS_setpriority, 0, ~0u, 0 /* PRIO_PROCESS */ }, { SYS_setpriority, 1, ~0u, 0 }, { SYS_ioprio_set, 0, ~0u, 1 /* IOPRIO_WHO_PROCESS */ }, { SYS_ioprio_set, 1, ~0u, 0 },
@@ -312,10 +313,16 @@ install(struct sock_filter *f, unsigned n, const char *what, struct cw_confine_e
 static cw_result
 confine_calls(const struct cw_confinement *c, bool signals, struct cw_confine_error *e)
 {
-    struct sock_filter f[2 * (COUNT(allowed) + COUNT(refused) + COUNT(refused_signals) + COUNT(refused_fcntl) + COUNT(allowed_ioctl) + COUNT(refused_ioctl_types)) +
-                         6 * (COUNT(conditions) + 1) + 40];
+    struct sock_filter f[2 * (COUNT(allowed) + COUNT(refused) + COUNT(refused_signals) + COUNT(refused_fcntl) + COUNT(allowed_ioctl) + COUNT(refused_ioctl_types) + COUNT(new_processes)) +
+                         6 * (COUNT(conditions) + 2) + 40];
     const struct condition own_signals = { SYS_tgkill, 0, ~0u, (uint32_t)getpid() };
+    const struct condition threads = { SYS_clone, 0, CLONE_THREAD | NAMESPACES, CLONE_THREAD }, processes = { SYS_clone, 0, NAMESPACES, 0 };
     const int *list = c->nvidia ? refused : allowed;
+#ifdef __SANITIZE_ADDRESS__
+    const bool copies = true;
+#else
+    const bool copies = c->copies;
+#endif
     unsigned n = 0;
     LOAD(arch);
     f[n++] = (struct sock_filter){ BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64 };
@@ -331,6 +338,11 @@ confine_calls(const struct cw_confinement *c, bool signals, struct cw_confine_er
     }
     if (signals)
         n = put_condition(f, n, &own_signals);
+    n = put_condition(f, n, copies ? &processes : &threads);
+    for (unsigned i = 0; i < COUNT(new_processes); i++) {
+        UNLESS(BPF_JEQ, new_processes[i], 1);
+        STATEMENT(BPF_RET | BPF_K, copies ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | EPERM);
+    }
     for (unsigned i = 0; i < COUNT(conditions); i++)
         n = put_condition(f, n, &conditions[i]);
     unsigned ioctl_at = n++;

@@ -13,12 +13,13 @@ struct cw_confine_error {
     char text[256];
 };
 
-/* A program that goes on: it reads the system's files and some others, computes, starts threads and copies of itself. No network, no other processes. With `nvidia`
+/* A program that goes on: it reads the system's files and some others, computes, starts threads, executes itself. No network, no other processes. With `nvidia`
  * it makes any call but those that are known to reach others; without, only those that it needs. */
 struct cw_confinement {
     const char *const *read;        /* files and folders to be read besides the system's and our own; NULL-terminated, entries may be missing */
     const char *temp;               /* the one folder that may be written to */
     bool nvidia, amd;               /* the device files of NVIDIA's or AMD's driver are needed */
+    bool copies;                    /* it starts processes too, copies of itself, which are as confined */
 };
 
 /* Call it before there are other threads. CW_ERR_UNSUPPORTED: the kernel cannot do it. */

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,39 @@ others(void)
     EXPECT(syscall(469 /* file_setattr */, AT_FDCWD, secret, NULL, 0, 0) == -1 && errno == ENOSYS);
 }
 
+/* `made` in both processes, if there are two. */
+static void
+no_process(long made, int error)
+{
+    if (!made)
+        _exit(3);
+    EXPECT(made == -1 && errno == error);
+}
+
+/* Neither one nor, however often it is tried, many. Threads are as before. */
+static void
+new_processes(void)
+{
+    char program[] = "/proc/self/exe", *arguments[] = { program, NULL };
+    uint64_t clone3[11] = { [4] = SIGCHLD };
+    pthread_t t;
+    pid_t child;
+    for (unsigned i = 0; i < 300; i++) {
+        no_process(fork(), EPERM);
+        no_process(syscall(SYS_fork), EPERM);
+        no_process(syscall(SYS_vfork), EPERM);
+        no_process(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0), EPERM);
+        no_process(syscall(SYS_clone, 0, 0, 0, 0, 0), EPERM);
+        no_process(syscall(SYS_clone, 0xffffffff00000000 | SIGCHLD, 0, 0, 0, 0), EPERM);
+        no_process(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0), EPERM);
+        no_process(syscall(SYS_clone3, clone3, sizeof clone3), ENOSYS);
+        EXPECT(posix_spawn(&child, program, NULL, NULL, arguments, environ) == EPERM);
+        EXPECT(system("exit 0") != 0);
+    }
+    EXPECT(wait(NULL) == -1 && errno == ECHILD);
+    EXPECT(!pthread_create(&t, NULL, thread, NULL) && !pthread_join(t, NULL));
+}
+
 /* The confinement is inherited, by threads and children, and ordinary work goes on. */
 static void
 goes_on(void)
@@ -229,11 +263,17 @@ main(int argc, char **argv)
     own = open(given, O_RDONLY | O_CLOEXEC);
     semaphore = semget(IPC_PRIVATE, 1, 0600);
     queue = msgget(IPC_PRIVATE, 0600);
-    for (int nvidia = 0; nvidia < 2 && !result; nvidia++) {
+    for (int kind = 0; kind < 4 && !result; kind++) {
+#ifdef __SANITIZE_ADDRESS__            /* whose leak checker is a process */
+        const bool nvidia = kind & 1, copies = true;
+#else
+        const bool nvidia = kind & 1, copies = kind & 2;
+#endif
+        unlink(inside);
         pid_t child = fork();
         int status = -1;
         if (!child) {
-            if (cw_confine(&(struct cw_confinement){ .read = read, .temp = temp, .nvidia = nvidia }, &e) != CW_OK) {
+            if (cw_confine(&(struct cw_confinement){ .read = read, .temp = temp, .nvidia = nvidia, .copies = copies }, &e) != CW_OK) {
                 printf("%s\n", e.text);
                 _exit(77);
             }
@@ -243,8 +283,11 @@ main(int argc, char **argv)
             } else {
                 files();
                 processes();
-                goes_on();
             }
+            if (copies)
+                goes_on();
+            else
+                new_processes();
             exit(failures != 0);
         }
         waitpid(child, &status, 0);

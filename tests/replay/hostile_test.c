@@ -9,8 +9,10 @@
 #include <limits.h>
 #include <poll.h>
 #include <pty.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -85,9 +87,13 @@ write_dump(const char *text)
     }
 }
 
+static bool copies;                     /* the replay may start processes: it compiles in one */
+static unsigned most;                   /* processes and threads of the user; 0: as for this program */
+
 static pid_t
 start(const char *replay, bool terminal, int *out)
 {
+    const struct rlimit limit = { most, most };
     int ends[2];
     if (terminal ? openpty(&ends[0], &ends[1], NULL, NULL, NULL) : pipe(ends))
         exit(2);
@@ -97,7 +103,7 @@ start(const char *replay, bool terminal, int *out)
         dup2(ends[1], 1);
         dup2(ends[1], 2);
         close(ends[0]);
-        if (chdir(folder) || setenv("TMPDIR", folder, 1))
+        if (chdir(folder) || setenv("TMPDIR", folder, 1) || (copies && setenv("CUDAWAY_COMPILE_LIMIT", "1000", 1)) || (most && setrlimit(RLIMIT_NPROC, &limit)))
             _exit(2);
         execl(replay, replay, "--on", "host", dump, (char *)NULL);
         _exit(127);
@@ -193,6 +199,11 @@ take_over(const char *replay)
         REFUSED(inject_call(thread, SYS_socket, 0, NULL, AF_INET, SOCK_STREAM, 0));
         REFUSED(inject_call(thread, SYS_socket, 0, NULL, AF_UNIX, SOCK_STREAM, 0));
         REFUSED(inject_call(thread, SYS_kill, 0, NULL, getpid(), SIGKILL, 0));
+        REFUSED(inject_call(thread, SYS_fork, 0, NULL, 0, 0, 0));
+        REFUSED(inject_call(thread, SYS_vfork, 0, NULL, 0, 0, 0));
+        REFUSED(inject_call(thread, SYS_clone, 0, NULL, SIGCHLD, 0, 0));
+        REFUSED(inject_call(thread, SYS_clone, 0, NULL, CLONE_VM | CLONE_PARENT | SIGCHLD, 0, 0));
+        EXPECT(inject_call(thread, SYS_clone3, 0, NULL, 0, 0, 0) == -ENOSYS);
         /* What the next program of a script would read. */
         if ((fd = inject_call(thread, SYS_openat, 2, "/proc/self/fd/0", AT_FDCWD, 0, O_WRONLY | O_NONBLOCK)) >= 0)
             (void)inject_call(thread, SYS_write, 2, "rm", fd, 0, 2);
@@ -281,6 +292,22 @@ run_code(pid_t thread, const uint8_t *code, size_t size)
     return !ptrace(PTRACE_SETREGS, thread, NULL, &r) && !ptrace(PTRACE_DETACH, thread, NULL, NULL);
 }
 
+/* Runs this code in the process that runs the kernel. Its process group; 0: the system lets nobody trace a process. */
+static pid_t
+replay_code(const char *replay, const uint8_t *code, size_t size, int *out)
+{
+    pid_t child;
+    write_dump(forever);
+    replaying = start(replay, false, out);
+    while (!(child = inject_find("cudaway-replay", runs_it)))
+        usleep(20000);
+    const pid_t group = getpgid(child);
+    EXPECT(group > 0 && group != getpgrp());
+    if (stopped > 0)
+        EXPECT(run_code(stopped, code, size));
+    return stopped > 0 ? group : 0;
+}
+
 /* A process that starts one in its place each millisecond, and ends: they end with the replay, whose folder goes. */
 static void
 run_away(const char *replay)
@@ -293,21 +320,14 @@ run_away(const char *replay)
     };
     char text[4096];
     int out, status = 0;
-    pid_t child;
-    write_dump(forever);
-    replaying = start(replay, false, &out);
-    while (!(child = inject_find("cudaway-replay", runs_it)))
-        usleep(20000);
-    const pid_t group = getpgid(child);
-    EXPECT(group > 0 && group != getpgrp());
-    if (stopped > 0)
-        EXPECT(run_code(stopped, code, sizeof code));
+    copies = true;
+    const pid_t group = replay_code(replay, code, sizeof code, &out);
     usleep(300000);
     unsigned born = 0;
     for (const pid_t began = last_pid(); born < 100 && !usleep(10000); born++)
         if (last_pid() > began + 10)
             break;
-    EXPECT(stopped < 0 || born < 100);      /* they run away */
+    EXPECT(!group || born < 100);           /* they run away */
     kill(replaying, SIGTERM);
     while (read(out, text, sizeof text) > 0)
         ;
@@ -315,9 +335,69 @@ run_away(const char *replay)
     waitpid(replaying, &status, 0);
     EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     EXPECT(files() == 1);
-    EXPECT(group <= 0 || group == getpgrp() || (kill(-group, SIGKILL) && errno == ESRCH));
+    EXPECT(!group || (kill(-group, SIGKILL) && errno == ESRCH));
+    copies = false;
 #else
     (void)replay;
+#endif
+}
+
+/* The kernel's own limit, where it holds for this user, is the user's: the replay itself could not start within it. */
+static bool
+is_limited(void)
+{
+    const struct rlimit one = { 1, 1 };
+    int status = 0;
+    pid_t child = fork();
+    if (!child) {
+        if (setrlimit(RLIMIT_NPROC, &one))
+            _exit(1);
+        child = fork();
+        _exit(child < 0);
+    }
+    waitpid(child, &status, 0);
+    return status != 0;
+}
+
+/* Processes, or threads, that become more and more are ended, all of them, when they are more than the user may have. Here they would stop by themselves, at 512
+ * and 400. */
+static void
+multiply(const char *replay, bool processes)
+{
+#if defined __x86_64__
+    static const uint8_t forks[] = {
+        0xbb, 9, 0, 0, 0, 0xb8, SYS_fork, 0, 0, 0, 0x0f, 0x05, 0xff, 0xcb, 0x75, 0xf5,      /* for (n = 9; n; n--) fork() */
+        0x31, 0xff, 0x31, 0xf6, 0xba, 0xff, 0xff, 0xff, 0xff, 0xb8, SYS_poll, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xee,      /* for (;;) poll(NULL, 0, -1) */
+    };
+    static const uint8_t clones[] = {
+        /* for (n = 400; n; n--) if (!clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, sp, 0, 0, 0)) break */
+        0xbb, 0x90, 1, 0, 0, 0xbf, 0, 0x0f, 5, 0, 0x48, 0x89, 0xe6, 0x31, 0xd2, 0x45, 0x31, 0xd2, 0x45, 0x31, 0xc0, 0xb8, SYS_clone, 0, 0, 0, 0x0f, 0x05, 0x85, 0xc0, 0x74, 4,
+        0xff, 0xcb, 0x75, 0xe1,
+        0x31, 0xff, 0x31, 0xf6, 0xba, 0xff, 0xff, 0xff, 0xff, 0xb8, SYS_poll, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xee,
+    };
+    char text[4096];
+    int out;
+    if (is_limited()) {
+        printf("the system limits this user's processes and threads: it is not tried here\n");
+        return;
+    }
+    most = 200;
+    copies = processes;
+    const pid_t group = processes ? replay_code(replay, forks, sizeof forks, &out) : replay_code(replay, clones, sizeof clones, &out);
+    if (!group)
+        kill(replaying, SIGTERM);
+    const int status = finish(replaying, out, text, sizeof text);
+    if (group && (status != 2 || !strstr(text, "it had more than 200 processes and threads, and was ended"))) {
+        fprintf(stderr, "%s: status %d: %s\n", processes ? "processes" : "threads", status, text);
+        failures++;
+    }
+    EXPECT(files() == 1);
+    EXPECT(!group || (kill(-group, SIGKILL) && errno == ESRCH));
+    most = 0;
+    copies = false;
+#else
+    (void)replay;
+    (void)processes;
 #endif
 }
 
@@ -357,6 +437,8 @@ main(int argc, char **argv)
     take_over(argv[1]);
     EXPECT(files() == 1 && access(outside, F_OK));
     run_away(argv[1]);
+    multiply(argv[1], true);
+    multiply(argv[1], false);
     end_it(argv[1], SIGTERM);
     end_it(argv[1], SIGHUP);
     end_it(argv[1], SIGINT);
