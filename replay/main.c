@@ -424,8 +424,15 @@ confine(struct options *o, const char *folder)
     /* A kernel's code could plant an entry in the usual cache, which other processes execute. Kernels need no further process to be confined in, and there can be none. */
     if (setenv("TMPDIR", folder, 1) || setenv("CUDAWAY_CACHE_DIR", cache, 1) || setenv("CUDAWAY_ISOLATE", "0", 1))
         return trouble("out of memory");
-    if (runs_elsewhere(o) && !cwl_runner_start(&c))
-        return trouble("%s: %s", o->file, strerror(errno));
+    if (runs_elsewhere(o)) {
+        struct cw_confinement runs = c, other = c;
+        cwl_confine_for(o->on, &runs);
+        cwl_confine_for(o->against ? o->against : o->on, &other);
+        runs.nvidia = runs.nvidia || other.nvidia;
+        runs.amd = runs.amd || other.amd;
+        if (!cwl_runner_start(&runs))
+            return trouble("%s: %s", o->file, strerror(errno));
+    }
     if (runs_here(o))
         cwl_confine_for(o->on, &c);
     if (cw_confine(&c, &e) != CW_OK)

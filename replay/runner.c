@@ -60,6 +60,8 @@ execute(const struct cwl_job *j, const struct cw_confinement *confinement)
     if (confinement) {
         struct cw_confinement c = *confinement;
         cwl_confine_for(*j->on ? j->on : NULL, &c);
+        c.nvidia = c.nvidia && confinement->nvidia;
+        c.amd = c.amd && confinement->amd;
         if (cw_confine(&c, &e) != CW_OK)
             *self = 0;
     }

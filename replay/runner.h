@@ -21,8 +21,8 @@ struct cwl_job {
 /* Say of this confinement what `on` needs, a device as cudaway-replay --on takes it, or NULL: the usual one. */
 void cwl_confine_for(const char *on, struct cw_confinement *c);
 
-/* Start it, before this process is confined; it ends with this process. Runs are confined by `c`, which stays the caller's, and for their devices; NULL: they are not.
- * False with errno. */
+/* Start it, before this process is confined; it ends with this process. Runs are confined by `c`, which stays the caller's, and for their devices as far as `c` is: who
+ * asks may be a kernel by now, and would choose one with more rights. NULL: they are not confined. False with errno. */
 bool cwl_runner_start(const struct cw_confinement *c) CW_MUST_CHECK;
 /* What the runner is reached by, for a process that executes itself; -1: there is none. Then in the new program. */
 int cwl_runner_descriptor(void);
