@@ -78,6 +78,9 @@ descendants_end(void)
     close(life[1]);
     waitpid(pid, NULL, 0);
     usleep(100000);
+    for (unsigned i = 0; i < 1000 && cw_children_tasks() != 6; i++)
+        usleep(10000);
+    CHECK(cw_children_tasks() == 6 && cw_system_tasks() >= 8);      /* five that stay, and the last */
     CHECK(cw_children_end() && read(life[0], &c, 1) == 0);
     CHECK(waitpid(-1, NULL, WNOHANG) == 0 && !kill(before, SIGKILL) && waitpid(before, NULL, 0) == before && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
     close(life[0]);

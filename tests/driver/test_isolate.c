@@ -180,6 +180,10 @@ makes_calls(pid_t kernels)
     EXPECT(inject_call(thread, SYS_ptrace, 0, NULL, PTRACE_ATTACH, getpid(), 0) == none);
     EXPECT(inject_call(thread, SYS_execve, 1, "/bin/true", 0, 0, 0) == none);
     EXPECT(inject_call(thread, SYS_fork, 0, NULL, 0, 0, 0) == none);
+    EXPECT(inject_call(thread, SYS_vfork, 0, NULL, 0, 0, 0) == none);
+    EXPECT(inject_call(thread, SYS_clone, 0, NULL, SIGCHLD, 0, 0) == none);
+    EXPECT(inject_call(thread, SYS_clone, 0, NULL, CLONE_VM | CLONE_PARENT | SIGCHLD, 0, 0) == none);
+    EXPECT(inject_call(thread, SYS_clone3, 0, NULL, 0, 0, 0) == -ENOSYS);
     EXPECT(inject_call(thread, SYS_write, 2, "text", 2, 0, 4) == none);
     EXPECT(!ptrace(PTRACE_DETACH, thread, NULL, NULL));
 }
@@ -390,9 +394,26 @@ is_alive(pid_t pid)
     return read && !strstr(line, ") Z ");
 }
 
-/* In the middle of a kernel, by a signal that nobody can take. */
+/* Until the process has so many; false: it has not within ten seconds. */
+static bool
+has_threads(pid_t pid, int count)
+{
+    char path[64], line[256];
+    int n = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    for (unsigned i = 0; i < 1000 && n < count; i++, usleep(10000)) {
+        FILE *f = fopen(path, "re");
+        while (f && fgets(line, sizeof line, f))
+            sscanf(line, "Threads: %d", &n);
+        if (f)
+            fclose(f);
+    }
+    return n >= count;
+}
+
+/* In the middle of a kernel, by a signal that nobody can take; `many`: a kernel that has started threads, which nothing of the process bounds. */
 static void
-ends_with_the_program(void)
+ends_with_the_program(bool many)
 {
     int ends[2], pid = 0;
     EXPECT(!pipe(ends));
@@ -409,6 +430,13 @@ ends_with_the_program(void)
         pause();
     }
     EXPECT(read(ends[0], &pid, sizeof pid) == sizeof pid && pid > 0);
+    if (many) {
+        pid_t thread;
+        while (!(thread = inject_stop(pid)))
+            usleep(20000);
+        if (thread > 0)
+            EXPECT(inject_run(thread, inject_threads, sizeof inject_threads) && has_threads(pid, 400));
+    }
     EXPECT(!kill(program, SIGKILL) && waitpid(program, NULL, 0) == program);
     for (unsigned i = 0; i < 10000 && is_alive(pid); i++)
         usleep(1000);
@@ -435,7 +463,10 @@ main(void)
     in_child(answers_nothing);
     in_child(number_taken);
     in_child(small_stacks);
-    ends_with_the_program();
+    ends_with_the_program(false);
+#if defined __x86_64__
+    ends_with_the_program(true);
+#endif
     works();
     is_confined(high);
     reads("stack", &stack_secret);

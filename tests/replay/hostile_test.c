@@ -271,27 +271,6 @@ last_pid(void)
     return pid;
 }
 
-/* The stopped thread goes on with this code, on a page of its stack. */
-static bool
-run_code(pid_t thread, const uint8_t *code, size_t size)
-{
-    struct user_regs_struct r;
-    if (ptrace(PTRACE_GETREGS, thread, NULL, &r))
-        return false;
-    const uint64_t place = (r.rsp - 16384) & ~4095ull;
-    if (inject_call(thread, SYS_mprotect, 0, NULL, (long)place, 4096, PROT_READ | PROT_WRITE | PROT_EXEC))
-        return false;
-    for (size_t i = 0; i < size; i += 8) {
-        long word = 0;
-        memcpy(&word, code + i, size - i < 8 ? size - i : 8);
-        if (ptrace(PTRACE_POKEDATA, thread, place + i, word))
-            return false;
-    }
-    r.rip = place;
-    r.orig_rax = ~0ull;
-    return !ptrace(PTRACE_SETREGS, thread, NULL, &r) && !ptrace(PTRACE_DETACH, thread, NULL, NULL);
-}
-
 /* Runs this code in the process that runs the kernel. Its process group; 0: the system lets nobody trace a process. */
 static pid_t
 replay_code(const char *replay, const uint8_t *code, size_t size, int *out)
@@ -304,7 +283,7 @@ replay_code(const char *replay, const uint8_t *code, size_t size, int *out)
     const pid_t group = getpgid(child);
     EXPECT(group > 0 && group != getpgrp());
     if (stopped > 0)
-        EXPECT(run_code(stopped, code, size));
+        EXPECT(inject_run(stopped, code, size));
     return stopped > 0 ? group : 0;
 }
 
@@ -369,12 +348,6 @@ multiply(const char *replay, bool processes)
         0xbb, 9, 0, 0, 0, 0xb8, SYS_fork, 0, 0, 0, 0x0f, 0x05, 0xff, 0xcb, 0x75, 0xf5,      /* for (n = 9; n; n--) fork() */
         0x31, 0xff, 0x31, 0xf6, 0xba, 0xff, 0xff, 0xff, 0xff, 0xb8, SYS_poll, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xee,      /* for (;;) poll(NULL, 0, -1) */
     };
-    static const uint8_t clones[] = {
-        /* for (n = 400; n; n--) if (!clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, sp, 0, 0, 0)) break */
-        0xbb, 0x90, 1, 0, 0, 0xbf, 0, 0x0f, 5, 0, 0x48, 0x89, 0xe6, 0x31, 0xd2, 0x45, 0x31, 0xd2, 0x45, 0x31, 0xc0, 0xb8, SYS_clone, 0, 0, 0, 0x0f, 0x05, 0x85, 0xc0, 0x74, 4,
-        0xff, 0xcb, 0x75, 0xe1,
-        0x31, 0xff, 0x31, 0xf6, 0xba, 0xff, 0xff, 0xff, 0xff, 0xb8, SYS_poll, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xee,
-    };
     char text[4096];
     int out;
     if (is_limited()) {
@@ -383,7 +356,7 @@ multiply(const char *replay, bool processes)
     }
     most = 200;
     copies = processes;
-    const pid_t group = processes ? replay_code(replay, forks, sizeof forks, &out) : replay_code(replay, clones, sizeof clones, &out);
+    const pid_t group = processes ? replay_code(replay, forks, sizeof forks, &out) : replay_code(replay, inject_threads, sizeof inject_threads, &out);
     if (!group)
         kill(replaying, SIGTERM);
     const int status = finish(replaying, out, text, sizeof text);
