@@ -362,4 +362,5 @@ def main():
     sys.exit(bad > 0 or not run.statuses.get(0))
 
 
-main()
+if __name__ == "__main__":
+    main()
