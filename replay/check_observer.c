@@ -12,6 +12,7 @@
 #include "impl/base/file.h"
 #include "impl/base/log.h"
 #include "impl/base/temp.h"
+#include "impl/base/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -54,9 +55,9 @@ say(const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     int n = snprintf(line, sizeof line, "cudaway-check: ");
-    n += vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
+    vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
     va_end(ap);
-    size_t size = (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
+    size_t size = cw_text_make_line(line);
     line[size++] = '\n';
     if (!cw_write_all(STDERR_FILENO, line, size))
         stopped = stopped || errno == EPIPE;
@@ -159,6 +160,7 @@ describe(char *out, size_t size, const char *what, const struct cw_call *call)
     const char *slash = strrchr(at.dli_fname, '/');
     snprintf(out + used, size - (size_t)used, ", in %s(%s+0x%" PRIxPTR ")", slash ? slash + 1 : at.dli_fname, at.dli_sname ? at.dli_sname : "",
              (uintptr_t)frames[i] - (uintptr_t)(at.dli_sname ? at.dli_saddr : at.dli_fbase));
+    (void)cw_text_make_line(out);       /* files may have any name */
 }
 
 static void

@@ -30,6 +30,15 @@ says "leak: 1000 bytes at .*, are not freed when their context is destroyed" "0 
 run memcheck "$PROGRAM" leak || fail "leak gave $?"
 grep -q "leak: " "$dir/out" && fail "leaks were not asked for"
 
+# A file's name is text, in a line of its own and in what it is told to who checks.
+named=$dir/$(printf 'a\nlive 1 1 b\033[2J\377')
+cp "$PROGRAM" "$named"
+run all "$named" leak || fail "leak of a program with such a name gave $?"
+says "leak: 1000 bytes at 0x[0-9a-f]*, allocated by call 7, cuMemAlloc_v2, in a live 1 1 b?\[2J?(" "2 launches checked, faults in 0, 1 allocations leaked"
+[ "$(wc -l <"$dir/out")" = 2 ] || fail "more lines than there are"
+run memcheck "$named" freed
+says "memory that is freed, of 4096 bytes, allocated by call 8, cuMemAlloc_v2, in a live 1 1 b?\[2J?(.*, freed by call 1[0-9], cuMemFree_v2, in a live 1 1 b?\[2J?(" "3 launches checked, faults in 1"
+
 run memcheck "$PROGRAM" freed
 says "fill, launch 3:" "out of bounds: 4 bytes are written at byte 0 of memory that is freed, of 4096 bytes, allocated by call 8, cuMemAlloc_v2, in .*, freed by call 1[0-9], cuMemFree_v2, in " \
      "3 launches checked, faults in 1"
