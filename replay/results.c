@@ -27,7 +27,9 @@ static uint64_t
 get(const cJSON *o, const char *name)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
-    return cJSON_IsNumber(v) && v->valuedouble > 0 ? (uint64_t)v->valuedouble : 0;
+    if (!cJSON_IsNumber(v) || !(v->valuedouble > 0))
+        return 0;
+    return v->valuedouble < 18446744073709551616.0 ? (uint64_t)v->valuedouble : UINT64_MAX;
 }
 
 static void
