@@ -135,7 +135,8 @@ function worst(p) {
   return el('div', { class: 'scroll' }, t);
 }
 
-for (const s of D.pictures) {
+// A picture comes from the process that ran the kernel, which may have made it up: the others are shown.
+function picture(s) {
   const launch = R.launches[s.of], g = s.picture.grid.join(' × '), b = s.picture.block.join(' × ');
   const section = el('section', { class: 'launch' }, el('h2', {}, launch.kernel + (launch.launch ? ', launch ' + launch.launch : '')),
     el('div', { class: 'soft' }, (launch.cause || 'not looked into') + ' · ' + g + ' blocks of ' + b + ' threads · ' + (launch.dump || '')));
@@ -145,6 +146,8 @@ for (const s of D.pictures) {
       el('div', { class: 'side' }, heat(p), histogram(p)), worst(p)));
   $('pictures').append(section);
 }
+for (const s of D.pictures)
+  try { picture(s); } catch (e) { $('pictures').append(el('p', { class: 'soft' }, 'The picture of a launch is damaged.')); }
 const left = R.launches.length - D.pictures.length;
 if (left > 0) $('pictures').append(el('p', { class: 'soft' }, count(left) + ' further launches have no picture: of each kernel the launches that are kept have one.'));
 window.cudaway = { pictures: D.pictures };

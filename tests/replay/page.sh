@@ -23,6 +23,9 @@ mkdir planted
 "$REPLAY" --check --html /nonexistent/page.html planted >out 2>&1
 [ $? = 2 ] && grep -q "cannot write /nonexistent/page.html" out || fail "a page that cannot be written"
 grep -q 'src=\|@import\|url(' <(sed 's/<script>.*//' page.html | head -20) && fail "the page refers to other files"
+# A picture that a kernel made up, in front of the others.
+sed -i 's|^,"pictures":\[$|&{"of":99,"picture":{"grid":1}},|' page.html
+[ "$(grep -c '^,"pictures":\[{"of":99' page.html)" = 1 ] || fail "no place for another picture"
 {
     # Errors of any kind are counted from the first script on.
     sed 's|<head>|<head><script>window.failures=[];addEventListener("error",e=>failures.push("error: "+e.message));console.error=(...a)=>failures.push("console: "+a)</script>|' page.html

@@ -18,6 +18,7 @@ try {
   groups.querySelectorAll('th button')[3].click();
   check(names() === 'hole,sample,plus', 'sorted by elements: ' + names());
 
+  check(/^The picture of a launch is damaged\./.test(document.getElementById('pictures').textContent), 'a damaged picture is not told');
   const of = name => [...document.querySelectorAll('section.launch')].find(s => s.querySelector('h2').textContent.startsWith(name));
   const pixels = section => {
     const c = section.querySelector('canvas'), data = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, painted = [];
