@@ -15,6 +15,9 @@ CUDAWAY_DUMP_DIR=there LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels other.ptx fault
 
 "$REPLAY" --check here >out 2>&1 || fail "a folder of right ones gave $?"
 [ "$(grep -c '^     0  here/000[12]-fault_[a-z]*\.cwdump  fault_[a-z]* on .*: the results are the recorded ones$' out)" = 2 ] && [ "$(wc -l <out)" = 3 ] || fail "its table"
+for limit in CUDAWAY_ISOLATE=1 CUDAWAY_COMPILE_LIMIT=1000; do       # a process to run kernels, which a confined replay needs not, and one to compile them
+    env CUDAWAY_CACHE_SIZE=0 "$limit" "$REPLAY" --check here >out 2>&1 || fail "$limit gave $?"
+done
 "$REPLAY" --check here wrong.cwdump >out 2>&1
 [ $? = 1 ] && grep -q '^     1  wrong.cwdump .*fault_constant on .*: the results differ' out || fail "one that differs"
 "$REPLAY" --check wrong.cwdump none.cwdump >out 2>&1
