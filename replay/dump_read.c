@@ -501,6 +501,7 @@ read_manifest(struct reader *r, const cJSON *o)
     d->version = string(r, o, "cudaway", true);
     v = get(r, o, "device");
     d->device = string(r, v, "name", true);
+    d->device = d->device ? d->device : "an unknown device";
     d->driver = (uint32_t)number(r, v, "driver", UINT32_MAX);
     d->compute_capability = (uint32_t)number(r, v, "compute_capability", UINT32_MAX);
     d->kernel = string(r, o, "kernel", false);

@@ -58,7 +58,7 @@ cwd_info(const char *path)
     putchar('\n');
     if (d.fault)
         cw_text_print(stdout, "failed with %s%s; memory is as it was then\n", d.fault, d.suspects > 1 ? ", this launch or another one" : "");
-    cw_text_print(stdout, "recorded on %s (compute capability %u.%u, driver %u.%u) by CUDAway %s\n", d.device ? d.device : "?",
+    cw_text_print(stdout, "recorded on %s (compute capability %u.%u, driver %u.%u) by CUDAway %s\n", d.device,
                   d.compute_capability / 10, d.compute_capability % 10, d.driver / 1000, d.driver % 1000 / 10, d.version ? d.version : "?");
     cw_text_print(stdout, "module%s:\n", d.linked ? ", linked" : "");
     for (uint32_t i = 0; i < d.ninputs; i++)

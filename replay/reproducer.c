@@ -317,7 +317,7 @@ cwd_reproducer(const char *file, const char *out)
         return TROUBLE;
     }
     const char *base = strrchr(file, '/');
-    int status = cwd_reproducer_of(&d, base ? base + 1 : file, d.device ? d.device : "an unknown device", out, out);
+    int status = cwd_reproducer_of(&d, base ? base + 1 : file, d.device, out, out);
     cwd_finish(&d);
     return status;
 }

@@ -5,7 +5,7 @@
 A dump is made anew each time: a kernel that runs, with texts from WORDS for all that others write (the manifest's names, comments and files of the module,
 what the kernel prints), and floats of any bits. Whatever they are, a command ends by itself, with a status of its own and no signal; what it prints are lines of
 UTF-8 without control characters; JSON is JSON to the letter; a page has its own three scripts; a program in C has the texts in literals and comments alone. All
-options are taken once on a terminal and once without, then some at random until the time is up. A run that shows otherwise is a line of the output, and a dump in FINDINGS."""
+options are taken once, every other one on a terminal, then some at random until the time is up. A run that shows otherwise is a line of the output, and a dump in FINDINGS."""
 import hashlib
 import json
 import os
@@ -30,6 +30,9 @@ REFUSED = ("\x1b]0;x\x07", "\x1b[2J", "\r", "\n", "\x7f", "\u009b2J", "\u202e", 
 NUMBERS = (0, 1, -1, 0.5, 255, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 53) + 1, 1 << 63, 1 << 64, 10**400, -(10**30), None, True, "0x1", [], {}, float("nan"), float("inf"), 1e308)
 FLOATS = (0, 0x80000000, 1, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFFFFFFF, 0x7F7FFFFF, 0x3F800000)
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\u061c]")
+LINES = (
+    b'\n{"where":"\\u009b\\u001b[2J\\u0000x","differ":1e999}\n', b'\n{"kernel":"\\u009b","picture":[1,{}]} , "x\n', b'\n{"kernel":"</script>","where":[nan,\n',
+)  # fmt: skip
 IDENTIFIERS = ("k", "$_", "%n", "%s_1", "_" * 300, "k$x", "script", "main", "system")
 sanitized = "ASAN_OPTIONS" in os.environ or "UBSAN_OPTIONS" in os.environ
 
@@ -89,10 +92,10 @@ def encoded(text):
 
 
 class Maker:
-    """Dumps: `refused` of the texts and `wild` of the numbers are such that a reader must not take."""
+    """Dumps: `refused` of the texts and `wild` of the numbers are such that a reader must not take. `all`: of each kind of text in the module everything, and this file."""
 
-    def __init__(self, r, refused=0.0, wild=0.0, wrong=0.0, prints=True):
-        self.r, self.refused, self.wild, self.wrong, self.prints = r, refused, wild, wrong, prints
+    def __init__(self, r, refused=0.0, wild=0.0, wrong=0.0, prints=True, all=None):
+        self.r, self.refused, self.wild, self.wrong, self.prints, self.all = r, refused, wild, wrong, prints, all
 
     def text(self, limit=70000):
         r = self.r
@@ -108,19 +111,23 @@ class Maker:
     def in_module(self, limit=3000):
         """For comments and files: anything but what ends them."""
         r = self.r
-        words = [r.choice(WORDS + REFUSED) for _ in range(r.choice((1, 2, 4)))]
+        words = list(REFUSED) if self.all else [r.choice(WORDS + REFUSED) for _ in range(r.choice((1, 2, 4)))]
         words.insert(r.randrange(len(words) + 1), MARK)
         return "".join(words).replace("*/", "* /").replace("\n", "\r").replace("\x00", "\x01")[:limit]
 
     def module(self):
         r = self.r
-        if r.random() < 0.2:
+        if self.all == "device":
+            self.file = "/dev/zero"
+        elif not self.all and r.random() < 0.2:
             self.file = r.choice(("/dev/zero", "/dev/full", "/dev/urandom", "/proc/self/environ", "/proc/self/maps", "/", "/dev/stdin", "/proc/self/fd/0", "/proc/kmsg"))
         else:
             self.file = self.in_module().replace("\\", "/").replace('"', "'")
         printed = encoded(self.text(2000)) if self.prints else b""
-        if self.prints and r.random() < 0.5:
-            printed += b"\x1b[2J\x9b\xff\r" + r.choice((b"\n", b"", b'\n{"where":"\\u009b\\u001b[2J\\u0000x","differ":1e999}\n', b'\n{"kernel":"\\u009b","picture":[1,{}]} , "x\n', b'\n{"kernel":"</script>","where":[nan,\n'))
+        if self.prints and self.all:
+            printed += b"\x1b[2J\x9b\xff\r\n" + b"".join(LINES)
+        elif self.prints and r.random() < 0.5:
+            printed += b"\x1b[2J\x9b\xff\r" + r.choice((b"\n", b"", *LINES))
         printed += b"\n\x00"
         words = {
             "FILE": self.file, "LENGTH": str(len(printed)), "BYTES": ", ".join(map(str, printed)), "VARIABLE": self.variable, "KERNEL": self.kernel,
@@ -130,7 +137,7 @@ class Maker:
 
     def manifest(self, members):
         r = self.r
-        maybe = lambda sound: self.text() if r.random() < 0.7 else sound
+        maybe = lambda sound: self.text() if r.random() < 0.7 else r.choice((sound, None))
         element = lambda: r.choice(("f32", "f32", "u32", "f64", "b8", "u64", None, self.text()))
         sums = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
         after = lambda name: {"member": name, "sha256": sums[name]}
@@ -313,10 +320,10 @@ class Run:
 OPTIONS = (
     ["--info", "DUMP"], ["DUMP"], ["--json", "DUMP"], ["--check", "DUMP"], ["--check", "DUMP", "DUMP"], ["--check", "folder"], ["--check", "-"],
     ["--check", "--json", "DUMP"], ["--check", "--html", "PAGE", "DUMP"], ["--check", "--bounds", "--json", "DUMP"], ["--check", "--repeat", "2", "-o", "OUT", "DUMP"],
-    ["--explain", "--seconds", "3", "DUMP"], ["--explain", "--seconds", "3", "--json", "DUMP"], ["--locate", "DUMP"], ["--locate", "--against-module", "OTHER", "DUMP"],
+    ["--explain", "--seconds", "2", "DUMP"], ["--explain", "--seconds", "2", "--json", "DUMP"], ["--locate", "DUMP"], ["--locate", "--against-module", "OTHER", "DUMP"],
     ["--memcheck", "--racecheck", "--initcheck", "--synccheck", "DUMP"], ["--memcheck", "--racecheck", "--initcheck", "--synccheck", "--json", "DUMP"],
     ["--step", "DUMP"], ["--step", "--json", "DUMP"], ["--step", "--source", "/usr", "DUMP"], ["--reproducer", "PROGRAM", "DUMP"], ["--trust", "--info", "DUMP"],
-    ["--trust", "--locate", "DUMP"], ["--reduce", "--seconds", "2", "--against-module", "OTHER", "--output", "OUT", "--reproducer", "PROGRAM", "DUMP"],
+    ["--trust", "--locate", "DUMP"], ["--reduce", "--seconds", "1", "--against-module", "OTHER", "--output", "OUT", "--reproducer", "PROGRAM", "DUMP"],
 )  # fmt: skip
 
 
@@ -326,15 +333,15 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         run = Run(replay, compiler, include, folder)
         dump = os.path.join(folder, "dump.cwdump")
-        while count < 2 * len(OPTIONS) or time.monotonic() < end:
+        while count < len(OPTIONS) or time.monotonic() < end:
             r = random.Random(int(seed) * 1000003 + count)
-            often = count >= 2 * len(OPTIONS)
-            arguments = r.choice(OPTIONS) if often else OPTIONS[count // 2]
+            often = count >= len(OPTIONS)
+            arguments = r.choice(OPTIONS) if often else OPTIONS[count]
             # What a kernel prints goes into a file or a pipe as it is; so with --trust onto a terminal.
             terminal = r.random() < 0.5 if often else count % 2 == 1
             merged = "--json" in arguments or "--html" in arguments or len(arguments) > 2 and arguments[-2:] == ["DUMP", "DUMP"] or "folder" in arguments
             prints = "--step" not in arguments and "--trust" not in arguments and (terminal or merged)
-            m = Maker(r, 0.3 * (often and r.random() < 0.1), 0.1 * (often and r.random() < 0.1), 0.1 * often, prints)
+            m = Maker(r, 0.3 * (often and r.random() < 0.1), 0.1 * (often and r.random() < 0.1), 0.1 * often, prints, None if often else "device" if "--source" in arguments else "words")
             m.dump(dump)
             with open(os.path.join(folder, "other.ptx"), "wb") as f:
                 f.write(encoded(m.module().replace("0f3F800000;", "0f3F800001;")))
