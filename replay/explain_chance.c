@@ -465,15 +465,19 @@ look(struct chance *c)
         if (ok && place && open_element(c) != UINT64_MAX)
             ok = look_behind_delay(c, place);
     }
+    const bool moves = open_element(c) != UINT64_MAX && !adds && all_move(c);
     /* In a kernel without races the order of threads is no reason why a result should change from run to run. */
-    if (open_element(c) != UINT64_MAX && !c->meets && !c->faults.kinds && !adds && all_move(c))
+    if (moves && !c->meets && !c->faults.kinds)
         c->clock = reads_clock(&x->base.program, x->base.dump.kernel);
     if (c->clock != CWV_NONE)
         return ok;
     c->permuted = open_element(c) != UINT64_MAX && all_move(c) && permuted(c);
     for (unsigned order = CWV_ORDERS + 1; order <= CWV_ALL_ORDERS && ok && adds && any_open(c, &c->moves); order++)
         ok = try_order(c, AS_IT_IS, order);
-    return ok && (open_element(c) == UINT64_MAX || c->permuted || prove_stale(c));
+    ok = ok && (open_element(c) == UINT64_MAX || c->permuted || prove_stale(c));
+    if (ok && moves && !c->permuted && open_element(c) != UINT64_MAX)       /* threads race as well: it may be either, and is no fault */
+        c->clock = reads_clock(&x->base.program, x->base.dump.kernel);
+    return ok;
 }
 
 static void
@@ -521,6 +525,10 @@ judge(const struct chance *c)
         char place[700];
         explain_place(x, &x->base, c->clock, place, sizeof place);
         cw_text_print(stdout, "cause: clock: all %" PRIu64 " elements that differ%s change from run to run, and the kernel reads a clock\n  %s\n", c->differs->count, also, place);
+        if (races) {
+            puts("  threads race as well, which may be the cause, too");
+            say_meetings(c);
+        }
         return EXPLAINED;
     }
     bool between = adds && !all && between_orders(c);

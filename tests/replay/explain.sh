@@ -59,6 +59,12 @@ for k in "${kernels[@]}"; do
     uninitialised_shared | uninitialised_local)
         explain 1 "$k" "uninitialised"; says "$k" "uninitialised read: " "module.ptx:$(line "$k" " %f3, [%r")" ;;
     uninitialised_*)    explain 1 "$k" "uninitialised" ;;
+    clock_*)
+        explain 1 "$k" "clock"
+        says "$k" "module.ptx:$(line "$k" "%clock")"
+        [ $k = clock_read ] || says "$k" "threads race as well" "and nothing orders the two"
+        [ $k = clock_race ] || ! grep -q "race" "$dir/out" || fail "$k: nothing races"
+        ;;
     fault_*)
         explain 3 "$k" "translation fault"
         [ "$k" != fault_heap ] || says "$k" "the kernel calls malloc"
