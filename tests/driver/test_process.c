@@ -704,10 +704,13 @@ rounding(void)
 /* ---- */
 
 static const struct test tests[] = {
-    { "children", children }, { "fork_before", fork_before }, { "fork_while_starting", fork_while_starting },
-    { "cancelled", cancelled }, { "ended_threads", ended_threads }, { "small_stack", small_stack }, { "first_call", first_call }, { "default_stack", default_stack },
+    { "children", children }, { "fork_before", fork_before },
+    { "cancelled", cancelled }, { "ended_threads", ended_threads }, { "small_stack", small_stack }, { "first_call", first_call },
+#ifndef __SANITIZE_THREAD__     /* which has larger frames, handlers on a stack of its own choice, and misses the thread that the fork left behind */
+    { "fork_while_starting", fork_while_starting }, { "default_stack", default_stack }, { "alternate_stack", alternate_stack },
+#endif
     { "deep_text", deep_text }, { "profiled", profiled },
-    { "profiled_restart", profiled_restart }, { "interrupted", interrupted, true }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
+    { "profiled_restart", profiled_restart }, { "interrupted", interrupted, true }, { "refusing", refusing },
     { "waited_for", waited_for }, { "float_upward", float_upward }, { "float_trapping", float_trapping },
 #if defined __x86_64__
     { "float_flushing", float_flushing },
