@@ -144,15 +144,25 @@ start(const struct cw_cuda_table *next)
 
 /* ---- allocations ------------------------------------------------------------------------------------------------------------- */
 
-/* The call, and the first frame outside of this library. */
+static bool
+is_in(const void *frame, const Dl_info *library)
+{
+    Dl_info at;
+    return dladdr(frame, &at) && at.dli_fbase == library->dli_fbase;
+}
+
+/* The call, and the first frame behind this library's. backtrace itself may be somebody else's, with a frame before. */
 static void
 describe(char *out, size_t size, const char *what, const struct cw_call *call)
 {
     void *frames[MAX_FRAMES];
     Dl_info own, at = { 0 };
     int n = backtrace(frames, MAX_FRAMES), i = 0;
-    bool known = dladdr((const void *)(uintptr_t)&describe, &own);
-    while (i < n && (!dladdr(frames[i], &at) || (known && at.dli_fbase == own.dli_fbase)))
+    if (!dladdr((const void *)(uintptr_t)&describe, &own))
+        n = 0;
+    while (i < n && !is_in(frames[i], &own))
+        i++;
+    while (i < n && (is_in(frames[i], &own) || !dladdr(frames[i], &at)))
         i++;
     int used = snprintf(out, size, "%s by call %" PRIu64 ", %s", what, calls, cw_layer_name(call->index));
     if (i == n || used < 0 || (size_t)used >= size || !at.dli_fname)
