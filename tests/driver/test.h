@@ -32,6 +32,12 @@ static int failures __attribute__((unused));
     } while (0)
 #define OK(call) EXPECT_RESULT(call, CUDA_SUCCESS)
 
+#ifdef __SANITIZE_THREAD__
+enum { THREAD_SANITIZER = 1 };          /* this program has it */
+#else
+enum { THREAD_SANITIZER = 0 };
+#endif
+
 /* Ours over another driver, which answers some things otherwise. Before cuInit: the driver of tests/nvptx/inner.c changes the variable. */
 static inline bool
 is_over_cuda(void)
