@@ -521,9 +521,7 @@ drv_cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNod
                       size_t numDependencies, CUgraphNodeParams *nodeParams)
 {
     CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
-    pthread_mutex_lock(&graph_lock);
     CUresult e = edges_check("cuGraphAddNode_v2", dependencies, dependencyData, numDependencies);
-    pthread_mutex_unlock(&graph_lock);
     if (e != CUDA_SUCCESS)
         return e;
     if (!general_form(nodeParams))

@@ -102,6 +102,7 @@ right_but_for_memory(void)
     static CUmodule module;
     static CUfunction f;
     void *nothing = untouchable();
+    CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_EMPTY };
     OK(cuCtxSetCurrent(atomic_load(&contexts[0])));
     OK(cuModuleLoadData(&module, ".version 7.1\n.target sm_60\n.address_size 64\n.visible .entry k() { ret; }\n"));
     OK(cuModuleGetFunction(&f, module, "k"));
@@ -111,6 +112,8 @@ right_but_for_memory(void)
     OK(cuGraphAddKernelNode_v2(&kernel, g, NULL, 0, &p));
     LEFT(cuGraphAddEmptyNode(&empty, g, nothing, 1));
     OK(cuGraphAddEmptyNode(&empty, g, NULL, 0));
+    LEFT(cuGraphAddNode_v2(&empty, g, nothing, NULL, 1, &any));
+    LEFT(cuGraphAddNode_v2(&empty, g, &kernel, nothing, 1, &any));
     LEFT(cuGraphAddDependencies_v2(g, &kernel, nothing, NULL, 1));
     LEFT(cuGraphAddDependencies_v2(g, nothing, &empty, NULL, 1));
     LEFT(cuGraphAddDependencies_v2(g, &kernel, &empty, nothing, 1));
