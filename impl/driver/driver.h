@@ -333,6 +333,11 @@ CUresult stream_context(CUstream h, struct ctx **c, struct stream **hold);
 #define STREAM_CONTEXT(c, h)                                                                                           \
     STREAM_CURRENT(c, h);                                                                                              \
     do { CUresult r_ = ctx_error(c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+/* The stream s that h names, and its context c, which is usable. */
+#define STREAM(s, h)                                                                                                   \
+    STREAM_CONTEXT(c, h);                                                                                              \
+    struct stream *s AUTO_PUT = NULL;                                                                                  \
+    do { CUresult r_ = stream_get(c, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 /* The stream that h names in context c, with a reference: 0 and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or a handle. */
 CUresult stream_get(struct ctx *c, CUstream h, struct stream **out);
 struct hints stream_hints(struct stream *s);

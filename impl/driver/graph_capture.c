@@ -374,7 +374,8 @@ capture_wait(struct stream *s, struct event *ev, CUresult *result)
 
 /* ---- API ------------------------------------------------------------------------------------------------------------------------------ */
 
-#define STREAM(s, h)                                                                                                   \
+/* Also where the context has failed. */
+#define ANY_STREAM(s, h)                                                                                               \
     STREAM_CURRENT(cur, h);                                                                                            \
     struct stream *s AUTO_PUT = NULL;                                                                                  \
     do { CUresult r_ = stream_get(cur, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
@@ -395,7 +396,7 @@ nodes_of(const struct graph *g, const CUgraphNode *list, size_t n)
 static CUresult
 begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraphNode *deps, const CUgraphEdgeData *edges, size_t n)
 {
-    STREAM(s, hStream);
+    ANY_STREAM(s, hStream);
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = ctx_error(s->obj.ctx);
@@ -515,7 +516,7 @@ joined(struct capture *c)
 CUresult
 drv_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
-    STREAM(s, hStream);
+    ANY_STREAM(s, hStream);
     if (phGraph)
         *phGraph = NULL;
     CUresult e = s->is_legacy ? capture_legacy(s->obj.ctx) : CUDA_SUCCESS;
@@ -563,7 +564,7 @@ CUresult
 drv_cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
                               const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)
 {
-    STREAM(s, hStream);
+    ANY_STREAM(s, hStream);
     if (!captureStatus_out)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = ctx_error(s->obj.ctx);
@@ -618,7 +619,7 @@ CUresult
 drv_cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
                                          size_t numDependencies, unsigned int flags)
 {
-    STREAM(s, hStream);
+    ANY_STREAM(s, hStream);
     const bool possible = flags <= CU_STREAM_SET_CAPTURE_DEPENDENCIES && (!numDependencies || dependencies);
     const CUresult checked = !possible ? CUDA_ERROR_INVALID_VALUE
         : edges_check("cuStreamUpdateCaptureDependencies_v2", dependencies, dependencyData, numDependencies);
