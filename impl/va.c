@@ -693,12 +693,8 @@ cw_cpu_copy(const struct cwb_copy *c)
     else if (rows)
         width *= height, height = 1;
     for (size_t z = 0; z < depth; z++)
-        for (size_t y = 0; y < height; y++) {
-            uint8_t *dst = row_of(&c->dst, y, z), *src = row_of(&c->src, y, z);
-            cw_fault_now(dst, width);
-            cw_fault_now(src, width);
-            memmove(dst, src, width);
-        }
+        for (size_t y = 0; y < height; y++)
+            cw_copy_row(row_of(&c->dst, y, z), row_of(&c->src, y, z), width);
 }
 
 void

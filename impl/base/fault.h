@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Make our handlers the process's. Any thread, at any time; a system call for each signal. Before anything is run that may fault. */
 void cw_faults_claim(void);
@@ -30,6 +31,15 @@ cw_fault_now(const void *row, size_t size)
 #else
     (void)row, (void)size;
 #endif
+}
+
+/* A row of a copy, in such work. */
+static inline void
+cw_copy_row(void *to, const void *from, size_t size)
+{
+    cw_fault_now(to, size);
+    cw_fault_now(from, size);
+    memmove(to, from, size);
 }
 
 /* Another owner of faults (the host engine): called in the signal handler. Where the fault is its own it does not return: it calls cw_faults_leave,

@@ -420,13 +420,8 @@ static void
 copy_rows(void *data)
 {
     const struct copy *c = data;
-    for (size_t y = 0; y < c->height; y++) {
-        uint8_t *to = c->d + y * c->dpitch;
-        const uint8_t *from = c->s + y * c->spitch;
-        cw_fault_now(to, c->width);
-        cw_fault_now(from, c->width);
-        memmove(to, from, c->width);
-    }
+    for (size_t y = 0; y < c->height; y++)
+        cw_copy_row(c->d + y * c->dpitch, c->s + y * c->spitch, c->width);
 }
 
 static void
