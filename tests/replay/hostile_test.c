@@ -199,10 +199,12 @@ take_over(const char *replay)
         REFUSED(inject_call(thread, SYS_socket, 0, NULL, AF_INET, SOCK_STREAM, 0));
         REFUSED(inject_call(thread, SYS_socket, 0, NULL, AF_UNIX, SOCK_STREAM, 0));
         REFUSED(inject_call(thread, SYS_kill, 0, NULL, getpid(), SIGKILL, 0));
+#ifndef __SANITIZE_ADDRESS__            /* whose leak checker is a process */
         REFUSED(inject_call(thread, SYS_fork, 0, NULL, 0, 0, 0));
         REFUSED(inject_call(thread, SYS_vfork, 0, NULL, 0, 0, 0));
         REFUSED(inject_call(thread, SYS_clone, 0, NULL, SIGCHLD, 0, 0));
         REFUSED(inject_call(thread, SYS_clone, 0, NULL, CLONE_VM | CLONE_PARENT | SIGCHLD, 0, 0));
+#endif
         EXPECT(inject_call(thread, SYS_clone3, 0, NULL, 0, 0, 0) == -ENOSYS);
         /* What the next program of a script would read. */
         if ((fd = inject_call(thread, SYS_openat, 2, "/proc/self/fd/0", AT_FDCWD, 0, O_WRONLY | O_NONBLOCK)) >= 0)
