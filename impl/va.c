@@ -577,6 +577,22 @@ cw_va_contains(uint64_t address, size_t size)
     return in;
 }
 
+bool
+cw_va_is_of_program(uint64_t address, size_t size)
+{
+    unsigned char pages[4096];
+    uint64_t region, bytes, end = address + size;
+    cw_va_region(&region, &bytes);
+    if (address < region + bytes && region < end)
+        return false;
+    for (uint64_t at = address & ~4095ull, n; at < end; at += n) {
+        n = end - at < sizeof pages * 4096 ? end - at : sizeof pages * 4096;
+        if (mincore((void *)(uintptr_t)at, n, pages) && errno == ENOMEM)
+            return false;
+    }
+    return true;
+}
+
 cwb_result
 cw_va_phys_create(size_t size, struct cw_va_phys **out)
 {

@@ -47,6 +47,8 @@ bool       cw_va_window_is_open(void);
 void cw_va_region(uint64_t *address, uint64_t *size);
 /* Is [address, address + size) inside the region (allocated or not)? For fault messages. */
 bool cw_va_contains(uint64_t address, size_t size);
+/* Has every page of it something in it that is not device memory? What a program may register. */
+bool cw_va_is_of_program(uint64_t address, size_t size);
 
 /* Physical memory for va_map: a file (cw_memory_file). */
 struct cw_va_phys;

@@ -327,6 +327,8 @@ static cwb_result
 null_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address)
 {
     INJECT("mem_register");
+    if (!ptr || !size || !cw_va_is_of_program((uintptr_t)ptr, size))
+        return CWB_INVALID;
     *device_address = (uintptr_t)ptr;
     return CWB_OK;
 }

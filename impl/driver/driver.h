@@ -428,6 +428,8 @@ CUresult range_add(const struct range *r);
 bool     range_find(uint64_t address, struct range *out);
 /* Take out the range that starts at address when its kind is in the mask. The reference to its context is the caller's then. */
 bool     range_remove(uint64_t address, unsigned kinds, struct range *out);
+/* The same for the first one that overlaps [address, address + size), when that is registered memory. */
+bool     range_remove_registered(uint64_t address, uint64_t size, struct range *out);
 void     range_forget(const struct range *r);   /* gives that reference back */
 /* Take out some range of the context (for its destruction), the same way. */
 bool     range_remove_of(const struct ctx *c, struct range *out);

@@ -31,7 +31,12 @@ allocate(struct ctx *c, enum range_kind kind, size_t size, unsigned flags, uint6
         return e;
     struct range r = { .base = a, .size = size, .kind = kind, .ctx = c, .device = c->device, .flags = flags, .device_address = a,
                        .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
-    e = range_add(&r);
+    struct range stale;
+    /* The program has freed what it had registered there: it could not have been given out again otherwise. */
+    while ((e = range_add(&r)) == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED && range_remove_registered(a, size, &stale)) {
+        cw_warn("host memory at 0x%llx was freed while it was registered (cuMemHostUnregister was not called)", (unsigned long long)stale.base);
+        (void)memory_release(&stale);
+    }
     if (e != CUDA_SUCCESS) {
         (void)c->b->mem_free(c->be, map[kind], a, size);
         return e == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CUDA_ERROR_UNKNOWN : e;

@@ -188,6 +188,22 @@ range_remove(uint64_t address, unsigned kinds, struct range *out)
 }
 
 bool
+range_remove_registered(uint64_t address, uint64_t size, struct range *out)
+{
+    bool found = false;
+    pthread_rwlock_wrlock(&lock);
+    size_t i = upper_bound(address);
+    if (i && ranges[i - 1].base + ranges[i - 1].size > address)
+        i--;
+    if (i < count && ranges[i].base < address + size && ranges[i].kind == RANGE_REGISTERED) {
+        take(i, out);
+        found = true;
+    }
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
+bool
 range_remove_of(const struct ctx *c, struct range *out)
 {
     bool found = false;

@@ -431,27 +431,10 @@ host_mem_cut(struct cwb_context *c, uint64_t address, uint64_t from, size_t size
     return r;
 }
 
-/* Has every page something in it that is not device memory? */
-static bool
-is_of_program(uint64_t address, size_t size)
-{
-    unsigned char pages[4096];
-    uint64_t region, region_size, end = address + size;
-    cw_va_region(&region, &region_size);
-    if (address < region + region_size && region < end)
-        return false;
-    for (uint64_t at = address & ~4095ull, n; at < end; at += n) {
-        n = end - at < sizeof pages * 4096 ? end - at : sizeof pages * 4096;
-        if (mincore((void *)(uintptr_t)at, n, pages) && errno == ENOMEM)
-            return false;
-    }
-    return true;
-}
-
 static cwb_result
 host_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address)
 {
-    if (!ptr || !size || !is_of_program((uintptr_t)ptr, size))
+    if (!ptr || !size || !cw_va_is_of_program((uintptr_t)ptr, size))
         return CWB_INVALID;
     if (cw_va_window_is_open()) {
         cw_error("host memory at %p cannot be registered: a loaded module has 32-bit addresses, which cannot name it; cuMemHostAlloc gives "

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 static uint32_t seed = 1;
 
@@ -354,12 +355,24 @@ attributes(CUcontext ctx)
         EXPECT_RESULT(cuMemHostUnregister(buffer), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
         /* Where nothing is, and where the device's memory is to be: allocations go on. */
         const char *device = getenv("CUDAWAY_DEVICE");
-        if (device && !strncmp(device, "host", 4)) {
+        if (device && (!strncmp(device, "host", 4) || !strcmp(device, "null"))) {
             EXPECT_RESULT(cuMemHostRegister_v2((void *)4096, 4096, 0), CUDA_ERROR_INVALID_VALUE);
             EXPECT_RESULT(cuMemHostRegister_v2((void *)4096, (size_t)1 << 46, 0), CUDA_ERROR_INVALID_VALUE);
             EXPECT_RESULT(cuMemHostRegister_v2((void *)(uintptr_t)(d + ((size_t)1 << 30)), 4 << 20, 0), CUDA_ERROR_INVALID_VALUE);
             OK(cuMemAlloc_v2(&q, 4 << 20));
             OK(cuMemFree_v2(q));
+        }
+        /* What the program has freed is no obstacle to memory that comes to lie there. NVIDIA's driver holds such pages. */
+        if (device && strncmp(device, "cuda", 4)) {
+            size_t size = 64 << 20;
+            void *gone = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            EXPECT(gone != MAP_FAILED);
+            OK(cuMemHostRegister_v2(gone, size, 0));
+            munmap(gone, size);
+            OK(cuMemHostAlloc(&h, size, 0));
+            bool over_it = (uintptr_t)h < (uintptr_t)gone + size && (uintptr_t)gone < (uintptr_t)h + size;
+            EXPECT((cuMemHostUnregister(gone) != CUDA_SUCCESS) == over_it);
+            OK(cuMemFreeHost(h));
         }
     } else {
         EXPECT_RESULT(cuMemHostRegister_v2(buffer, sizeof buffer, 0), CUDA_ERROR_NOT_SUPPORTED);
