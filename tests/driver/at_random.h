@@ -4,6 +4,7 @@
 #ifndef DRIVER_AT_RANDOM_H
 #define DRIVER_AT_RANDOM_H
 
+#include "tests/dice.h"
 #include "tests/driver/test.h"
 #include "tests/storm.h"
 
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CONTEXTS = 6, SHARED = 48 };
+enum { CONTEXTS = 6 };
 
 static const char text[] =
     ".version 7.1\n.target sm_60\n.address_size 64\n.global .align 8 .b8 v[64];\n.global .texref t;\n.global .surfref u;\n"
@@ -68,25 +69,6 @@ note_at(CUresult e, const char *call, int line)
     }
 }
 
-/* Where choices come from: a seed, or a fuzzer's input, a byte each, until it is used up. */
-struct dice {
-    uint64_t state;
-    const uint8_t *data, *end;      /* NULL: the seed's */
-};
-
-static unsigned
-rnd(struct dice *s)
-{
-    if (s->data)
-        return s->data < s->end ? *s->data++ : 0;
-    s->state ^= s->state << 13;
-    s->state ^= s->state >> 7;
-    s->state ^= s->state << 17;
-    return (unsigned)(s->state >> 16);
-}
-
-#define PICK(table) atomic_load_explicit(&(table)[rnd(s) % SHARED], memory_order_relaxed)
-#define SHARE(table, h) atomic_exchange(&(table)[rnd(s) % SHARED], (void *)(h))
 /* Make one, put it in the place of another, end that one: in spite of captures, else what belongs to no context would stay for ever. */
 #define RENEW(table, type, make, end)                                                                                  \
     do {                                                                                                               \

@@ -2,7 +2,7 @@
  * Sequences of Runtime calls that a fuzzer chooses, beside a model of what is allocated, registered and created: a call that the model
  * allows succeeds, one that it does not is refused, and the last error is the last refusal. The device is `null`: kernels compute nothing. */
 #include "impl/api/cuda_runtime.h"
-#include "tests/jit/link/fatbin_writer.h"
+#include "tests/runtime/program.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,10 +14,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .global .align 8 .b8 v[64];\n"
                           ".visible .entry k(.param .u64 p)\n{\n ret;\n}\n";
-static struct {
-    int magic, version;
-    const void *data, *more;
-} wrapper = { 0x466243b1, 1, NULL, NULL };        /* its data: a container, made by begin() */
 
 enum { SLOTS = 8, CONFIGURATIONS = 6 };
 
@@ -245,25 +241,12 @@ end_all(void)
     m = (struct model){ 0 };
 }
 
-static void
-begin(void)
-{
-    static struct cw_buf container;
-    if (wrapper.data)
-        return;
-    cw_buf_init(&container);
-    size_t start = fatbin_begin(&container);
-    fatbin_entry(&container, 1, 50, WRITE_PLAIN, NULL, ptx, sizeof ptx);
-    fatbin_end(&container, start);
-    wrapper.data = container.data;
-}
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > 4096)
         return 0;
-    begin();
+    pack_program(ptx, sizeof ptx);
     at = data;
     end = data + size;
     while (at < end) {

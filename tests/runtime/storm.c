@@ -3,7 +3,7 @@
  * each call's result is that nothing crashes, and, under a sanitizer, that nothing is used after its end. `storm [seconds [threads]]`.
  * tests/driver/test_storm.c is the same of the driver. */
 #include "impl/api/cuda_runtime.h"
-#include "tests/jit/link/fatbin_writer.h"
+#include "tests/runtime/program.h"
 #include "tests/storm.h"
 
 #include <pthread.h>
@@ -21,10 +21,6 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visib
                           ".visible .global .attribute(.managed) .align 4 .u32 mv = 4;\n"
                           ".visible .entry k(.param .u64 p)\n{\n ret;\n}\n"
                           ".visible .entry w(.param .u64 p)\n{\n .reg .b64 %a;\n ld.param.u64 %a, [p];\n st.global.u32 [%a], 7;\n ret;\n}\n";
-static struct {
-    int magic, version;
-    const void *data, *more;
-} wrapper = { 0x466243b1, 1, NULL, NULL };
 
 /* A module of a program: whoever holds the lock registers or unregisters it, anyone launches its kernels at any time, as threads of a program do in
  * whose library another thread calls dlclose. */
@@ -239,16 +235,11 @@ main(int argc, char **argv)
 {
     double seconds = argc > 1 ? atof(argv[1]) : 3;
     int n = argc > 2 ? atoi(argv[2]) : 64, devices = 0;
-    struct cw_buf container;
     if (n < 2)
         return 2;
     no_log();
     memory_goes = memory_can_go();
-    cw_buf_init(&container);
-    size_t start = fatbin_begin(&container);
-    fatbin_entry(&container, 1, 50, WRITE_PLAIN, NULL, ptx, sizeof ptx);
-    fatbin_end(&container, start);
-    wrapper.data = container.data;
+    pack_program(ptx, sizeof ptx);
     for (int i = 0; i < BINARIES; i++) {
         pthread_mutex_init(&binaries[i].lock, NULL);
         register_binary(&binaries[i]);
@@ -276,8 +267,5 @@ main(int argc, char **argv)
             fprintf(stderr, "device %d does not work any more: %s, %u\n", d, cudaGetErrorName(cudaGetLastError()), got);
             atomic_fetch_add(&failures, 1);
         }
-    if (atomic_load(&calls) < 1000)
-        return 1;
-    cw_buf_finish(&container);
-    return atomic_load(&failures) != 0;
+    return atomic_load(&calls) < 1000 || atomic_load(&failures) != 0;
 }
