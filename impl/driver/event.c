@@ -226,10 +226,13 @@ drv_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
         return e;
     if (!atomic_load(&a->recorded) || !atomic_load(&b->recorded))
         return CUDA_ERROR_INVALID_HANDLE;
+    float elapsed = 0;
     fenv_t program;             /* may let inexact results trap */
     feholdexcept(&program);
-    e = result_of(a->obj.ctx->b->event_elapsed(a->be, b->be, pMilliseconds));
+    e = result_of(a->obj.ctx->b->event_elapsed(a->be, b->be, &elapsed));
     fesetenv(&program);
+    if (e == CUDA_SUCCESS)
+        *pMilliseconds = elapsed;
     return e;
 }
 

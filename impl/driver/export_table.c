@@ -175,14 +175,17 @@ local_get(void **value, CUcontext h, void *key)
     if (e != CUDA_SUCCESS)
         return e;
     e = CUDA_ERROR_INVALID_VALUE;
+    void *found = NULL;
     pthread_mutex_lock(&locals_lock);
     for (const struct local *l = locals; l; l = l->next) {
         if (l->context == c->id && l->key == key) {
-            *value = l->value;
+            found = l->value;
             e = CUDA_SUCCESS;
         }
     }
     pthread_mutex_unlock(&locals_lock);
+    if (e == CUDA_SUCCESS)
+        *value = found;
     ctx_unref(c);
     return e;
 }

@@ -607,14 +607,21 @@ static CUresult
 param_bytes(struct func *f, uint64_t offset, const void *data, size_t n)
 {
     CUresult e = CUDA_SUCCESS;
+    if (n > f->k->param_size)
+        n = f->k->param_size;           /* driver 580 ignores the bytes behind the parameters */
+    void *copy = malloc(n ? n : 1);
+    if (!copy)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(copy, data, n);              /* with no lock held: a handler of SIGSEGV may leave the call */
     pthread_mutex_lock(&f->lock);
     if (!f->params)
         f->params = calloc(1, f->k->param_size ? f->k->param_size : 1);
     if (!f->params)
         e = CUDA_ERROR_OUT_OF_MEMORY;
-    else if (offset < f->k->param_size)         /* driver 580 ignores the bytes behind the parameters */
-        memcpy(f->params + offset, data, n < f->k->param_size - offset ? n : f->k->param_size - offset);
+    else if (offset < f->k->param_size)
+        memcpy(f->params + offset, copy, n < f->k->param_size - offset ? n : f->k->param_size - offset);
     pthread_mutex_unlock(&f->lock);
+    free(copy);
     return e;
 }
 

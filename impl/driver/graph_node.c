@@ -118,9 +118,8 @@ drv_cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *no
         return CUDA_ERROR_INVALID_VALUE;
     const struct cwb_launch *l = &n->w.kernel.l;
     struct func *f = n->w.kernel.f;
-    *nodeParams = (CUDA_KERNEL_NODE_PARAMS){ HANDLE(CUfunction, f), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                                             l->block[2], l->dynamic_shared, n->w.kernel.args, NULL, NULL, f->obj.ctx->handle };
-    return CUDA_SUCCESS;
+    GIVE(nodeParams, ((CUDA_KERNEL_NODE_PARAMS){ HANDLE(CUfunction, f), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                                                 l->block[2], l->dynamic_shared, n->w.kernel.args, NULL, NULL, f->obj.ctx->handle }));
 }
 
 CUresult
@@ -268,8 +267,7 @@ drv_cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
     if (!nodeParams)
         return CUDA_ERROR_INVALID_VALUE;
-    *nodeParams = n->w.copy.p;
-    return CUDA_SUCCESS;
+    GIVE(nodeParams, n->w.copy.p);
 }
 
 CUresult
@@ -295,8 +293,7 @@ drv_cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeP
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_MEMSET);
     if (!nodeParams)
         return CUDA_ERROR_INVALID_VALUE;
-    *nodeParams = n->w.fill.p;
-    return CUDA_SUCCESS;
+    GIVE(nodeParams, n->w.fill.p);
 }
 
 CUresult
@@ -483,8 +480,7 @@ drv_cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out)
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_MEM_FREE);
     if (!dptr_out)
         return CUDA_ERROR_INVALID_VALUE;
-    *dptr_out = n->w.free.address;
-    return CUDA_SUCCESS;
+    GIVE(dptr_out, n->w.free.address);
 }
 
 CUresult
@@ -502,8 +498,7 @@ drv_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PAR
     NODE_LOCKED(n, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
-    *p = (CUDA_BATCH_MEM_OP_NODE_PARAMS){ n->w.batch.ctx->handle, n->w.batch.count, n->w.batch.list, n->w.batch.flags };
-    return CUDA_SUCCESS;
+    GIVE(p, ((CUDA_BATCH_MEM_OP_NODE_PARAMS){ n->w.batch.ctx->handle, n->w.batch.count, n->w.batch.list, n->w.batch.flags }));
 }
 
 CUresult

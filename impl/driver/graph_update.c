@@ -184,10 +184,10 @@ drv_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned in
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&x->lock);
     struct entry *e = body_find(x->body, hNode);
-    bool ok = may_be_disabled(e);
-    if (ok)
-        *isEnabled = e->enabled;
+    const bool ok = may_be_disabled(e), enabled = ok && e->enabled;
     pthread_mutex_unlock(&x->lock);
+    if (ok)
+        *isEnabled = enabled;
     return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

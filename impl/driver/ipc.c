@@ -209,9 +209,10 @@ ipc_memory_open(struct ctx *c, const void *handle, uint64_t pool, uint32_t pid, 
             }
         }
     }
-    if (e == CUDA_SUCCESS)
-        *address = i->address;
+    const uint64_t at = e == CUDA_SUCCESS ? i->address : 0;
     pthread_mutex_unlock(&lock);
+    if (e == CUDA_SUCCESS)
+        *address = at;
     return e;
 }
 

@@ -540,9 +540,10 @@ drv_cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef)
     if (!t || !t->surface)
         return CUDA_ERROR_INVALID_HANDLE;
     pthread_mutex_lock(&t->lock);
-    bool ok = phArray && t->bound;
-    if (ok)
-        *phArray = t->res.res.array.hArray;
+    const bool ok = phArray && t->bound;
+    const CUarray array = ok ? t->res.res.array.hArray : NULL;
     pthread_mutex_unlock(&t->lock);
+    if (ok)
+        *phArray = array;
     return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -236,14 +236,13 @@ drv_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr
     bool has_handle = p && handle_kind((void *)(uintptr_t)p->obj.handle) == KIND_PHYS;
     if (p)
         handle_ref(&p->obj);
-    if (has_handle) {
-        *handle = p->obj.handle;
+    if (has_handle)
         p->retained++;
-    }
     pthread_mutex_unlock(&lock);
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
     if (has_handle) {
+        *handle = p->obj.handle;
         handle_put(&p->obj);
         return CUDA_SUCCESS;
     }

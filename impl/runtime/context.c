@@ -299,14 +299,15 @@ rt_cudaSetValidDevices(int *device_arr, int len)
 {
     if (len < 0 || len > MAX_DEVICES || (len && !device_arr))
         return cudaErrorInvalidValue;
+    int list[MAX_DEVICES];
     for (int i = 0; i < len; i++) {
-        cudaError_t e = rt_check_device(device_arr[i]);
+        list[i] = device_arr[i];
+        cudaError_t e = rt_check_device(list[i]);
         if (e != cudaSuccess)
             return e;
     }
     pthread_mutex_lock(&lock);
-    if (len)
-        memcpy(valid, device_arr, (size_t)len * sizeof *valid);
+    memcpy(valid, list, (size_t)len * sizeof *valid);
     valid_count = len;
     pthread_mutex_unlock(&lock);
     return cudaSuccess;
