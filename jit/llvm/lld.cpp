@@ -5,9 +5,12 @@
 #include "jit/llvm/contain.h"
 
 #include <lld/Common/Driver.h>
+#include <llvm/Support/Signals.h>
 #include <llvm/Support/raw_ostream.h>
 #include <algorithm>
+#include <csignal>
 #include <cstring>
+#include <mutex>
 
 LLD_HAS_DRIVER(elf)
 
@@ -38,11 +41,43 @@ private:
     size_t used = 0;
 };
 
+#ifndef CUDAWAY_LLVM_STATIC
+/* As llvm::sys installs its handlers of signals that end a process, and that of SIGUSR1. (dladdr would tell, but waits for who loads a library, which may be
+ * waiting for this code.) */
+bool
+is_of_llvm(const struct sigaction &a)
+{
+    constexpr int all = SA_NODEFER | static_cast<int>(SA_RESETHAND) | SA_ONSTACK | SA_SIGINFO;
+    const int flags = a.sa_flags & (all | SA_RESTART);
+    return flags == all || flags == SA_ONSTACK;
+}
+
+/* With its first temporary file, which LLD makes to see whether it can write, LLVM handles fifteen signals for the rest of the process, which is the
+ * application's. It does so once: here, where what was there before is put back at once. (Where LLVM is linked in, jit/process.c takes its calls.) */
+void
+leave_signals_alone()
+{
+    struct sigaction before[NSIG], now;
+    for (int s = 1; s < NSIG; s++)
+        if (sigaction(s, nullptr, &before[s]))
+            before[s].sa_handler = nullptr;
+    llvm::sys::RemoveFileOnSignal("");
+    llvm::sys::DontRemoveFileOnSignal("");
+    for (int s = 1; s < NSIG; s++)
+        if (!sigaction(s, nullptr, &now) && now.sa_handler != before[s].sa_handler && is_of_llvm(now))
+            sigaction(s, &before[s], nullptr);
+}
+#endif
+
 } // namespace
 
 extern "C" void
 cwj_lld_run(const char *const *argv, size_t argc)
 {
+#ifndef CUDAWAY_LLVM_STATIC
+    static std::once_flag once;
+    std::call_once(once, leave_signals_alone);
+#endif
     Messages messages;
     lld::Result result = lld::lldMain(llvm::ArrayRef<const char *>(argv, argc), messages, messages, {{lld::Gnu, &lld::elf::link}});
     if (result.retCode)
