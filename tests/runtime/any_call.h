@@ -207,7 +207,7 @@ any_step(struct dice *s, bool memory_goes)
 }
 
 /* No thread calls any more: every object ends, and the devices' with them. */
-static void
+static void __attribute__((unused))
 end_objects(void)
 {
     int devices = 0;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What calls keep that a program leaves by a long jump out of its handler of SIGSEGV: the program has the functions that lock, so it sees each lock. Included
+ * first, with _GNU_SOURCE. */
+#ifndef TESTS_LEFT_H
+#define TESTS_LEFT_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Given in place of memory (tests/any.h). */
+static void *
+untouchable(void)
+{
+    static void *p;
+    if (!p)
+        p = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p;
+}
+#define ABSENT untouchable()
+
+/* ---- what this thread has locked ---- */
+
+static _Thread_local struct { const void *lock, *from; } held[32];
+static _Thread_local unsigned count;
+
+static int
+locked(int e, const void *lock, const void *from)
+{
+    if (!e && count < sizeof held / sizeof *held) {
+        held[count].lock = lock;
+        held[count++].from = from;
+    }
+    return e;
+}
+
+static void
+unlocked(const void *lock)
+{
+    for (unsigned i = count; i-- > 0;)
+        if (held[i].lock == lock) {
+            held[i] = held[--count];
+            return;
+        }
+}
+
+#define PUBLIC __attribute__((visibility("default")))
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+PUBLIC int pthread_mutex_lock(pthread_mutex_t *m) { return locked(REAL(pthread_mutex_lock)(m), m, __builtin_return_address(0)); }
+PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m) { unlocked(m); return REAL(pthread_mutex_unlock)(m); }
+PUBLIC int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return locked(REAL(pthread_rwlock_rdlock)(l), l, __builtin_return_address(0)); }
+PUBLIC int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return locked(REAL(pthread_rwlock_wrlock)(l), l, __builtin_return_address(0)); }
+PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *l) { unlocked(l); return REAL(pthread_rwlock_unlock)(l); }
+
+/* ---- leaving ---- */
+
+static sigjmp_buf leave;
+static volatile sig_atomic_t in_call;
+static unsigned left;                   /* calls */
+
+/* What a thread of the library's touches in vain is not the program's to know. */
+static void
+on_fault(int sig)
+{
+    if (in_call && gettid() == getpid())
+        siglongjmp(leave, 1);
+    signal(sig, SIG_DFL);
+}
+
+static void
+handle_faults(void)
+{
+    const struct sigaction a = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
+    sigaction(SIGSEGV, &a, NULL);
+}
+
+/* The number of locks that this thread keeps, with a line for each. */
+static unsigned
+kept(void)
+{
+    for (unsigned n = 0; n < count; n++) {
+        Dl_info library = { 0 };
+        dladdr(held[n].from, &library);
+        fprintf(stderr, "a lock is kept that was taken at %s+0x%lx\n", library.dli_fname, (unsigned long)((uintptr_t)held[n].from - (uintptr_t)library.dli_fbase));
+    }
+    return count;
+}
+
+/* Make a call that may fault. True: it was left. */
+#define IS_LEFT(call)                                                                                                  \
+    (sigsetjmp(leave, 1) ? (in_call = false, left++, true) : (in_call = true, (void)(call), in_call = false, false))
+
+#endif
