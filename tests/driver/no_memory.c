@@ -11,9 +11,8 @@
  * cold: N counts from the first call of a process. warm: the work was done once before. */
 #define _GNU_SOURCE
 #include "tests/driver/work.h"
+#include "tests/no_memory.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,11 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,23 +33,6 @@ enum { HANGS = 600 };           /* seconds: a case takes one or two, and the mac
 static atomic_int armed;
 static atomic_long countdown, counted;
 static bool say_where;
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t size);
-void *__libc_memalign(size_t align, size_t size);
-
-/* A thread of the compiler's, or one that plays the GPU (tools/gfxemu has the memory of a device without bounds); or the dynamic loader, which after
- * some failures finds the half loaded library at the next attempt. */
-static bool
-is_exempt(const void *caller)
-{
-    char name[17] = "";
-    Dl_info info;
-    prctl(PR_GET_NAME, name, 0, 0, 0);
-    return !strcmp(name, "cudaway-jit") || !strcmp(name, "cudaway-gpu") ||
-           (dladdr(caller, &info) && (uintptr_t)info.dli_fbase == getauxval(AT_BASE));
-}
 
 /* True: this allocation fails. */
 static bool
@@ -74,23 +53,6 @@ fails(const void *caller)
     }
     errno = ENOMEM;
     return true;
-}
-
-#define OURS __attribute__((visibility("default")))
-
-OURS void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
-OURS void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size); }
-OURS void *realloc(void *p, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(p, size); }
-OURS void *memalign(size_t align, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, size); }
-OURS void *aligned_alloc(size_t align, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, size); }
-
-OURS int
-posix_memalign(void **p, size_t align, size_t size)
-{
-    void *got = fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, size);
-    if (got)
-        *p = got;
-    return got ? 0 : ENOMEM;
 }
 
 /* ---- cases --------------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any function of the driver, with any arguments, from several threads at a time (any_call.h). Nothing crashes. `test_driver_any [seconds [threads
- * [seed]]]`. */
+ * [seed]]]`. Compiled with SCARCE, a library to load first: while memory is short. */
+#ifdef SCARCE
+#define _GNU_SOURCE
+#include "tests/scarce.h"
+#endif
+
 #include "tests/driver/any_call.h"
 
 static unsigned long long seed;
@@ -33,7 +38,15 @@ main(int argc, char **argv)
     no_log();
     OK(cuInit(0));
     make_contexts();
+#ifdef SCARCE
+    if (!dlopen(SCARCE, RTLD_NOW))
+        return 2;
+    atomic_store(&scarce, true);
+#endif
     run_threads(seconds, n, 0, NULL, worker);
+#ifdef SCARCE
+    atomic_store(&scarce, false);
+#endif
     printf("%lu calls, %lu refused\n", atomic_load(&calls), atomic_load(&lost));
     EXPECT(atomic_load(&calls) > 1000);
     end_everything();

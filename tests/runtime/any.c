@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Any function of the Runtime, with any arguments, from several threads at a time (any_call.h). Nothing crashes. `any [seconds [threads [seed]]]`. */
+ * Any function of the Runtime, with any arguments, from several threads at a time (any_call.h). Nothing crashes. `any [seconds [threads [seed]]]`.
+ * Compiled with SCARCE, a library to load first: while memory is short. */
+#ifdef SCARCE
+#define _GNU_SOURCE
+#include "tests/scarce.h"
+#endif
+
 #include "tests/runtime/any_call.h"
 #include "tests/storm.h"
 
@@ -33,7 +39,15 @@ main(int argc, char **argv)
     no_log();
     memory_goes = memory_can_go();
     register_program();
+#ifdef SCARCE
+    if (!dlopen(SCARCE, RTLD_NOW))
+        return 2;
+    atomic_store(&scarce, true);
+#endif
     run_threads(seconds, n, 0, NULL, worker);
+#ifdef SCARCE
+    atomic_store(&scarce, false);
+#endif
     printf("%lu calls, %lu refused\n", atomic_load(&calls), atomic_load(&lost));
     end_objects();
     /* The device works as before. */
