@@ -546,7 +546,7 @@ mov.u64 %q3, %globaltimer; setp.ge.u64 %p1, %q3, %q1; selp.u32 %t4, 2, 0, %p1; o
 setp.ne.u64 %p1, %q1, 0; selp.u32 %t4, 4, 0, %p1; or.b32 %d, %d, %t4;
 shr.u64 %q4, %q1, 32; cvt.u32.u64 %t5, %q4; sub.u32 %t6, %t3, %t5; setp.le.u32 %p1, %t6, 1; selp.u32 %t4, 8, 0, %p1; or.b32 %d, %d, %t4;
 shr.u64 %q4, %q0, 32; cvt.u32.u64 %t5, %q4; sub.u32 %t6, %t5, %t1; setp.le.u32 %p1, %t6, 1; selp.u32 %t4, 16, 0, %p1; or.b32 %d, %d, %t4;
-cvt.u32.u64 %t5, %q0; sub.u32 %t6, %t5, %t0; setp.lt.u32 %p1, %t6, 100000; selp.u32 %t4, 32, 0, %p1; or.b32 %d, %d, %t4;''')
+cvt.u32.u64 %t5, %q0; sub.u32 %t6, %t5, %t0; setp.lt.u32 %p1, %t6, 0x80000000; selp.u32 %t4, 32, 0, %p1; or.b32 %d, %d, %t4;''')
 t.raw(['//! test long_wait', '//! buffer d u32[64]', '//! launch long_wait block 64', '//! expect d derived = 64 x 0x00000003'],
       '''// Two million cycles are more than a counter of 20 bits has, and at less than 20 GHz more than 100 us.
 .visible .entry long_wait(.param .u64 p_d)
