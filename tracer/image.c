@@ -2,49 +2,29 @@
  * The kind and length of a module image in memory: the driver API gives no length, so the image's own headers do. */
 #include "tracer/layer_private.h"
 
+#include "impl/base/readable.h"
+
 #include <elf.h>
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define FATBIN_WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC         0xba55ed50u
 #define MAX_IMAGE            ((uint64_t)1 << 32)
 
-/* How many of `size` bytes are mapped and can be read: an image that the driver refused may say anything of its length. The kernel reads a word of each page, and
- * refuses the rest of the call. */
-static uint64_t
-readable(const void *p, uint64_t size)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p;
-    uint64_t n = 0;
-    int saved = errno;
-    while (n < size && !(syscall(SYS_rt_sigprocmask, -1, (from + n) & ~(uintptr_t)7, NULL, _NSIG / 8) && errno == EFAULT))
-        n += page - (from + n) % page;
-    errno = saved;
-    return n < size ? n : size;
-}
-
+/* An image that the driver refused may say anything of its length. */
 bool
 cw_layer_readable(const void *p, uint64_t size)
 {
-    return p && size <= UINTPTR_MAX - (uintptr_t)p && readable(p, size) == size;
+    return p && cw_readable(p, size) == size;
 }
 
 /* A text that ends: its length; else 0. */
 static uint64_t
 text_size(const char *s, uint64_t max)
 {
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    for (uint64_t n = 0, part; n < max && cw_layer_readable(s + n, 1); n += part) {
-        part = page - (uintptr_t)(s + n) % page;
-        part = part < max - n ? part : max - n;
-        uint64_t found = strnlen(s + n, part);
-        if (found < part)
-            return n + found;
-    }
+    const uint64_t n = cw_readable_text(s, max);
+    if (n < max && cw_layer_readable(s + n, 1))
+        return n;
     return max < MAX_IMAGE ? max : 0;       /* one whose end the caller knows needs no NUL */
 }
 

@@ -21,6 +21,7 @@ struct cw_call {
     void *const *args;           /* the address of each parameter, in the order of the prototype */
     const struct cw_cuda_table *next;
     CUresult     result;         /* after the call */
+    uint64_t     unreadable;     /* of an event: parameters, a bit each, whose memory cannot be read */
     void        *scratch[CW_MAX_OBSERVERS];   /* per observer: from before to after */
 };
 

@@ -9,6 +9,7 @@
 #include "impl/base/fault.h"
 
 #include "impl/base/log.h"
+#include "impl/base/readable.h"
 #include "impl/base/thread.h"
 
 #include <errno.h>
@@ -159,19 +160,12 @@ hand_over(struct handler *h, int sig, siginfo_t *info, void *context, bool sent,
  * has called it. */
 enum with { ALL, CONTEXT, NOTHING };
 
-/* Can 8 bytes be read there? The kernel reads the set before it finds that there is no such operation. */
-static bool
-readable(const void *p)
-{
-    return syscall(SYS_rt_sigprocmask, ~0, p, NULL, 8) && errno != EFAULT;
-}
-
 static enum with
 is_with(int sig, const siginfo_t *info, const void *context)
 {
     enum { INFO_AT = 304 };             /* from the context on, in the kernel's frame (struct rt_sigframe) */
     struct sigaction now;
-    if (!readable(info) || !readable(context))
+    if (cw_readable(info, 8) < 8 || cw_readable(context, 8) < 8)
         return NOTHING;
     if (!sigaction(sig, NULL, &now) && !(now.sa_flags & SA_SIGINFO))
         return (uintptr_t)info - (uintptr_t)context == INFO_AT ? CONTEXT : NOTHING;

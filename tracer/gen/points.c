@@ -212,8 +212,8 @@ length_of(char *out, size_t size, const struct function *f, const struct param *
     }
     const struct param *n = &f->params[p->length];
     if (p->length_deref)
-        snprintf(out, size, "cw_tp_count(%s && *(%s *const *)c->args[%d], cw_tp_less(**(%s *const *)c->args[%d], %uu))",
-                 valid, n->base, p->length, n->base, p->length, p->length_less);
+        snprintf(out, size, "(cw_tp_in(c, %d) ? cw_tp_count(%s, cw_tp_less(**(%s *const *)c->args[%d], %uu)) : 0u)",
+                 p->length, valid, n->base, p->length, p->length_less);
     else
         snprintf(out, size, "cw_tp_count(%s, cw_tp_less((uint64_t)*(%s *)c->args[%d], %uu))", valid, n->type, p->length,
                  p->length_less);
@@ -238,14 +238,64 @@ array(const struct model *m, struct cw_buf *out, const struct function *f, const
                       v.enumeration ? "int" : v.shape == SHAPE_HEX ? "uint64_t" : p->base, field, index, count);
 }
 
+static bool
+reads(const struct param *p)
+{
+    return p->dir != DIR_OUT;
+}
+
+static void
+try_array(struct cw_buf *out, const struct function *f, const struct param *p, unsigned index)
+{
+    char count[512], valid[64];
+    if (p->length >= 0 && p->length_deref)
+        cw_buf_printf(out, "    cw_tp_try(c, %d, sizeof(%s));\n", p->length, f->params[p->length].base);
+    snprintf(valid, sizeof valid, "cw_tp_at(c, %u)", index);
+    length_of(count, sizeof count, f, p, valid);
+    cw_buf_printf(out, "    cw_tp_try(c, %u, (uint64_t)%s * sizeof(%s));\n", index, count, p->of == KIND_BYTE ? "char" : p->pointers > 1 ? "void *" : p->base);
+}
+
+/* Before an event: what its fields read is tried. Texts are, as far as they go, in their fields. */
+static void
+entry_tries(const struct model *m, struct cw_buf *out, const struct function *f)
+{
+    for (unsigned i = 0; i < f->param_count; i++) {
+        const struct param *p = &f->params[i];
+        const struct type *t = model_type(m, p->base);
+        if (!p->pointers || !reads(p))
+            continue;
+        if (p->kind == KIND_ARRAY && p->of != KIND_STRUCT)
+            try_array(out, f, p, i);
+        else if (p->kind == KIND_STRUCT && p->pointers == 1 && t && t->form == TYPE_STRUCT)
+            cw_buf_printf(out, "    cw_tp_try(c, %u, sizeof(%s));\n", i, p->base);
+    }
+}
+
+/* A call that succeeds need not have written everything: the rest of a capture's information where there is none. */
+static void
+exit_tries(const struct model *m, struct cw_buf *out, const struct function *f)
+{
+    for (unsigned i = 0; i < f->param_count; i++) {
+        const struct param *p = &f->params[i];
+        const struct type *t = model_type(m, p->base);
+        if (p->dir == DIR_IN || !p->pointers || p->kind == KIND_TYPED_VALUE || p->kind == KIND_HOST_BUFFER || p->kind == KIND_STRING_BUFFER)
+            continue;
+        if (p->kind == KIND_ARRAY && p->of != KIND_STRUCT)
+            try_array(out, f, p, i);
+        else if (p->kind != KIND_ARRAY && p->pointers > 1)
+            cw_buf_printf(out, "    cw_tp_try(c, %u, sizeof(void *));\n", i);
+        else if (p->kind != KIND_ARRAY && strcmp(p->base, "void") && (p->kind != KIND_STRUCT || (t && t->form == TYPE_STRUCT)))
+            cw_buf_printf(out, "    cw_tp_try(c, %u, sizeof(%s));\n", i, p->base);
+    }
+}
+
 static void
 entry_fields(const struct model *m, struct cw_buf *out, const struct function *f)
 {
     for (unsigned i = 0; i < f->param_count; i++) {
         const struct param *p = &f->params[i];
         char expr[256], valid[64];
-        bool reads = p->dir != DIR_OUT;
-        snprintf(valid, sizeof valid, "cw_tp_at(c, %u)", i);
+        snprintf(valid, sizeof valid, "cw_tp_in(c, %u)", i);
         if (!p->pointers) {
             struct value v = shape_of(m, p->base, p->kind);
             snprintf(expr, sizeof expr, "(*(%s *)c->args[%u])", p->type, i);
@@ -253,15 +303,15 @@ entry_fields(const struct model *m, struct cw_buf *out, const struct function *f
                 by_value(m, out, p, i);
             else
                 scalar(m, out, &v, p->name, expr);
-        } else if (p->kind == KIND_STRING && reads && p->pointers == 1) {
+        } else if (p->kind == KIND_STRING && reads(p) && p->pointers == 1) {
             cw_buf_printf(out, "    lttng_ust_field_sequence_text(char, %s, cw_tp_text(c, %u), unsigned, "
                                "cw_tp_text_length(c, %u))\n", p->name, i, i);
-        } else if (p->kind == KIND_ARRAY && reads && p->of != KIND_STRUCT) {
+        } else if (p->kind == KIND_ARRAY && reads(p) && p->of != KIND_STRUCT) {
             array(m, out, f, p, i, p->name, valid);
         } else {
             cw_buf_printf(out, "    lttng_ust_field_integer_hex(uint64_t, %s, (uint64_t)(uintptr_t)cw_tp_at(c, %u))\n",
                           p->name, i);
-            if (p->kind == KIND_STRUCT && p->pointers == 1 && reads)
+            if (p->kind == KIND_STRUCT && p->pointers == 1 && reads(p))
                 members(m, out, p, i, valid);
         }
     }
@@ -387,8 +437,20 @@ emit_trace_probes(const struct model *m, struct cw_buf *out)
         for (unsigned i = 0; i < m->function_count; i++) {
             char name[128];
             event_name(m, &m->functions[i], name, sizeof name);
-            cw_buf_printf(out, "\nstatic void\n%s_%u(const struct cw_call *c)\n{\n"
-                               "    lttng_ust_tracepoint(%s, %s_%s, c);\n}\n", when[w], i, n->provider, name, when[w]);
+            struct cw_buf tries;
+            cw_buf_init(&tries);
+            (w ? exit_tries : entry_tries)(m, &tries, &m->functions[i]);
+            if (tries.size)
+                cw_buf_printf(out, "\nstatic void\n%s_%u(const struct cw_call *call)\n{\n"
+                                   "    if (!lttng_ust_tracepoint_enabled(%s, %s_%s))\n        return;\n"
+                                   "    struct cw_call copy = *call, *c = &copy;\n%s%s%s"
+                                   "    lttng_ust_do_tracepoint(%s, %s_%s, c);\n}\n",
+                              when[w], i, n->provider, name, when[w], w ? "    if (c->result == CUDA_SUCCESS) {\n" : "", tries.data,
+                              w ? "    }\n" : "", n->provider, name, when[w]);
+            else
+                cw_buf_printf(out, "\nstatic void\n%s_%u(const struct cw_call *c)\n{\n"
+                                   "    lttng_ust_tracepoint(%s, %s_%s, c);\n}\n", when[w], i, n->provider, name, when[w]);
+            cw_buf_finish(&tries);
         }
         cw_buf_printf(out, "\nvoid (*const %s_%s[])(const struct cw_call *) = {\n", n->prefix, when[w]);
         for (unsigned i = 0; i < m->function_count; i++)

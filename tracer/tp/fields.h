@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the generated events use to read a call: null checks and bounds, so that no field reads memory that the call would not
- * read. */
+ * read. The driver may refuse a call, or not use a parameter, before it touches what that points to, so this is tried first; and a fault inside of an event, which the
+ * program's handler might leave by a long jump, would keep LTTng's locks. */
 #ifndef CW_TRACER_TP_FIELDS_H
 #define CW_TRACER_TP_FIELDS_H
 
+#include "impl/base/readable.h"
 #include "tracer/tp/tp.h"
 
 #include <stdint.h>
@@ -18,11 +20,27 @@ cw_tp_at(const struct cw_call *c, unsigned i)
     return *(const void *const *)c->args[i];
 }
 
-/* After the call: the same where the call has written through it, else NULL. */
+/* The same, or NULL where cw_tp_try could not read. */
+static inline const void *
+cw_tp_in(const struct cw_call *c, unsigned i)
+{
+    return c->unreadable >> i & 1 ? NULL : cw_tp_at(c, i);
+}
+
+/* Can `size` bytes be read where parameter i points? */
+static inline void
+cw_tp_try(struct cw_call *c, unsigned i, uint64_t size)
+{
+    const void *p = cw_tp_at(c, i);
+    if (p && size && cw_readable(p, size) < size)
+        c->unreadable |= 1ull << i;
+}
+
+/* After the call: the same where the call may have written through it, else NULL. */
 static inline const void *
 cw_tp_out(const struct cw_call *c, unsigned i)
 {
-    return c->result == CUDA_SUCCESS ? cw_tp_at(c, i) : NULL;
+    return c->result == CUDA_SUCCESS ? cw_tp_in(c, i) : NULL;
 }
 
 static inline unsigned
@@ -47,7 +65,7 @@ cw_tp_text(const struct cw_call *c, unsigned i)
 static inline unsigned
 cw_tp_text_length(const struct cw_call *c, unsigned i)
 {
-    return (unsigned)strnlen(cw_tp_text(c, i), CW_TP_TEXT_BYTES);
+    return (unsigned)cw_readable_text(cw_tp_text(c, i), CW_TP_TEXT_BYTES);
 }
 
 static inline const char *
@@ -73,7 +91,7 @@ cw_tp_out_bytes(const struct cw_call *c, unsigned i)
 static inline unsigned
 cw_tp_buffer_length(const struct cw_call *c, unsigned i, uint64_t size)
 {
-    return (unsigned)strnlen(cw_tp_out_bytes(c, i), size < CW_TP_TEXT_BYTES ? size : CW_TP_TEXT_BYTES);
+    return (unsigned)cw_readable_text(cw_tp_out_bytes(c, i), size < CW_TP_TEXT_BYTES ? size : CW_TP_TEXT_BYTES);
 }
 
 #endif
