@@ -51,13 +51,33 @@ unlocked(const void *lock)
 }
 
 #define PUBLIC __attribute__((visibility("default")))
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-PUBLIC int pthread_mutex_lock(pthread_mutex_t *m) { return locked(REAL(pthread_mutex_lock)(m), m, __builtin_return_address(0)); }
-PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m) { unlocked(m); return REAL(pthread_mutex_unlock)(m); }
-PUBLIC int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return locked(REAL(pthread_rwlock_rdlock)(l), l, __builtin_return_address(0)); }
-PUBLIC int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return locked(REAL(pthread_rwlock_wrlock)(l), l, __builtin_return_address(0)); }
-PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *l) { unlocked(l); return REAL(pthread_rwlock_unlock)(l); }
+/* The C library's, found once: dlsym waits for whoever loads a library, which may wait for a thread that locks. */
+static struct {
+    int (*lock)(pthread_mutex_t *), (*unlock)(pthread_mutex_t *);
+    int (*rdlock)(pthread_rwlock_t *), (*wrlock)(pthread_rwlock_t *), (*rwunlock)(pthread_rwlock_t *);
+} real;
+
+static void __attribute__((constructor))
+find_real(void)
+{
+#define FIND(member, name) real.member = (__typeof__(real.member))dlsym(RTLD_NEXT, #name)
+    FIND(lock, pthread_mutex_lock);
+    FIND(unlock, pthread_mutex_unlock);
+    FIND(rdlock, pthread_rwlock_rdlock);
+    FIND(wrlock, pthread_rwlock_wrlock);
+    FIND(rwunlock, pthread_rwlock_unlock);
+#undef FIND
+}
+
+/* Constructors of libraries lock before this program's own has run. */
+#define REAL(member) ((real.member ? (void)0 : find_real()), real.member)
+
+PUBLIC int pthread_mutex_lock(pthread_mutex_t *m) { return locked(REAL(lock)(m), m, __builtin_return_address(0)); }
+PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m) { unlocked(m); return REAL(unlock)(m); }
+PUBLIC int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return locked(REAL(rdlock)(l), l, __builtin_return_address(0)); }
+PUBLIC int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return locked(REAL(wrlock)(l), l, __builtin_return_address(0)); }
+PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *l) { unlocked(l); return REAL(rwunlock)(l); }
 
 /* ---- leaving ---- */
 
