@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "replay/capture.h"
 
+#include "impl/base/readable.h"
 #include "impl/base/version.h"
 #include "replay/array.h"
 #include "replay/tar.h"
@@ -318,22 +319,27 @@ gather_params(void)
     d->param_block = cw_arena_alloc(&d->arena, d->param_size + 1);
     if (!d->param_block)
         return fail("out of memory");
+    /* With the lock held: a fault here, and then in the driver, would be the program's to handle. */
     if (l->params) {
-        for (uint32_t i = 0; i < d->nparams; i++)
+        struct cw_readable_page list = { 0 }, values = { 0 };
+        for (uint32_t i = 0; i < d->nparams; i++) {
+            if (!cw_readable_piece(&list, &l->params[i], sizeof *l->params) || (l->params[i] && !cw_readable_piece(&values, l->params[i], d->params[i].size)))
+                return fail("its parameter %u cannot be read", i);
             if (l->params[i])
                 memcpy(d->param_block + d->params[i].offset, l->params[i], d->params[i].size);
+        }
         return true;
     }
     const void *data = NULL;
     size_t size = 0;
-    for (unsigned i = 0; l->extra && i < 16 && l->extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
-        if (l->extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            data = l->extra[i + 1];
-        else if (l->extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && l->extra[i + 1])
-            size = *(const size_t *)l->extra[i + 1];
-    }
+    if (l->extra && !cw_layer_extra(l->extra, &data, &size))
+        return fail("its parameters cannot be read");
+    if (size > d->param_size)
+        size = d->param_size;
+    if (data && cw_readable(data, size) < size)
+        return fail("its parameters cannot be read");
     if (data)
-        memcpy(d->param_block, data, size < d->param_size ? size : d->param_size);
+        memcpy(d->param_block, data, size);
     return true;
 }
 

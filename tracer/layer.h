@@ -80,7 +80,9 @@ extern const struct cw_cuda_table cw_layer_exports, cw_layer_observed, cw_layer_
 const struct cw_cuda_table *cw_layer_init(void);
 /* The present launch is one of those that `cudaway-trace record --launch` names (all, without that). */
 bool cw_layer_selected(void);
-/* Copy the argument bytes, laid out as the kernel sees them, into `out`; returns how many (0: not known). */
+/* The argument block that `extra` names. False: the list cannot be read; the block itself may not be either. */
+bool cw_layer_extra(void **extra, const void **buffer, size_t *size);
+/* Copy the argument bytes, laid out as the kernel sees them, into `out`; returns how many (0: not known, or they cannot be read). */
 unsigned cw_layer_param_bytes(const struct cw_launch *launch, void *out, unsigned size);
 /* The context is lost: every later call says the same (CUDA driver API, CUresult: "the process must be terminated and relaunched"). */
 bool cw_layer_is_sticky(CUresult r);

@@ -3,6 +3,8 @@
  * the head of their bucket and never removed, so the newest entry of a reused handle is found first. */
 #include "tracer/layer_private.h"
 
+#include "impl/base/readable.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +161,8 @@ cw_layer_decode_launch(const struct cw_call *c, struct cw_launch *l)
     case CW_FN_cuLaunchKernelEx:
         config = CW_ARG(c, 0, const CUlaunchConfig *);
         l->function = CW_ARG(c, 1, CUfunction);
-        if (!config)
+        if (!cw_layer_readable(config, sizeof *config) ||
+            (config->attrs && config->numAttrs && !cw_layer_readable(config->attrs, (uint64_t)config->numAttrs * sizeof *config->attrs)))
             return false;
         l->grid[0] = config->gridDimX, l->grid[1] = config->gridDimY, l->grid[2] = config->gridDimZ;
         l->block[0] = config->blockDimX, l->block[1] = config->blockDimY, l->block[2] = config->blockDimZ;
@@ -223,23 +226,42 @@ learn_layout(struct cw_known *k, CUfunction function)
     atomic_store_explicit(&k->layout_state, k->offsets ? 2 : 3, memory_order_release);
 }
 
+bool
+cw_layer_extra(void **extra, const void **buffer, size_t *size)
+{
+    struct cw_readable_page at = { 0 };
+    *buffer = NULL;
+    *size = 0;
+    for (unsigned i = 0; i < 16; i += 2) {
+        if (!cw_readable_piece(&at, &extra[i], sizeof *extra))
+            return false;
+        if (extra[i] == CU_LAUNCH_PARAM_END)
+            break;
+        if (!cw_readable_piece(&at, &extra[i + 1], sizeof *extra))
+            return false;
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *buffer = extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1]) {
+            if (!cw_readable_piece(&at, extra[i + 1], sizeof *size))
+                return false;
+            *size = *(const size_t *)extra[i + 1];
+        }
+    }
+    return true;
+}
+
 /* At most as many bytes as the function has: of a block that the driver refuses, being longer, the rest may not be there. */
 static unsigned
 extra_bytes(void **extra, void *out, unsigned size)
 {
-    const void *buffer = NULL;
-    size_t n = 0;
-    /* A list of at most a handful of (key, value) pairs that ends with CU_LAUNCH_PARAM_END. */
-    for (unsigned i = 0; i < 16 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
-        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            buffer = extra[i + 1];
-        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
-            n = *(const size_t *)extra[i + 1];
-    }
-    if (!buffer)
+    const void *buffer;
+    size_t n;
+    if (!cw_layer_extra(extra, &buffer, &n) || !buffer)
         return 0;
     if (n > size)
         n = size;
+    if (!cw_layer_readable(buffer, n))
+        return 0;
     memcpy(out, buffer, n);
     return (unsigned)n;
 }
@@ -258,9 +280,16 @@ cw_layer_param_bytes(const struct cw_launch *l, void *out, unsigned size)
         return extra_bytes(l->extra, out, bytes);
     if (!known)
         return 0;
+    struct cw_readable_page list = { 0 }, values = { 0 };
     memset(out, 0, bytes);
-    for (unsigned i = 0; i < k->param_count; i++)
-        if (l->params[i] && k->offsets[i] + k->sizes[i] <= bytes)
-            memcpy((char *)out + k->offsets[i], l->params[i], k->sizes[i]);
+    for (unsigned i = 0; i < k->param_count; i++) {
+        if (!cw_readable_piece(&list, &l->params[i], sizeof *l->params))
+            return 0;
+        if (!l->params[i] || k->offsets[i] + k->sizes[i] > bytes)
+            continue;
+        if (!cw_readable_piece(&values, l->params[i], k->sizes[i]))
+            return 0;
+        memcpy((char *)out + k->offsets[i], l->params[i], k->sizes[i]);
+    }
     return bytes;
 }

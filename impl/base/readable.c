@@ -30,6 +30,18 @@ cw_readable(const void *p, uint64_t size)
     return n < size ? n : size;
 }
 
+bool
+cw_readable_piece(struct cw_readable_page *last, const void *p, size_t size)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p, end = from + (size ? size - 1 : 0);
+    if (last->page && from / page == last->page && end / page == last->page)
+        return true;
+    if (!p || end < from || cw_readable(p, size ? size : 1) < size)
+        return false;
+    last->page = end / page;
+    return true;
+}
+
 size_t
 cw_readable_text(const char *s, size_t most)
 {
