@@ -27,8 +27,8 @@ allocate(struct ctx *c, enum range_kind kind, size_t size, unsigned flags, uint6
         return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t a;
     CUresult e = memory_get(c, map[kind], size, kind == RANGE_PINNED ? 4096 : ALIGN, &a);
-    if (e != CUDA_SUCCESS)
-        return e;
+    if (e != CUDA_SUCCESS)              /* at addresses of registered memory that the program has freed, NVIDIA's driver 580 gives 208 */
+        return e == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CUDA_ERROR_ALREADY_MAPPED : e;
     struct range r = { .base = a, .size = size, .kind = kind, .ctx = c, .device = c->device, .flags = flags, .device_address = a,
                        .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
     struct range stale;
@@ -39,7 +39,7 @@ allocate(struct ctx *c, enum range_kind kind, size_t size, unsigned flags, uint6
     }
     if (e != CUDA_SUCCESS) {
         (void)c->b->mem_free(c->be, map[kind], a, size);
-        return e == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CUDA_ERROR_UNKNOWN : e;
+        return e == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CUDA_ERROR_ALREADY_MAPPED : e;
     }
     *address = a;
     return CUDA_SUCCESS;
