@@ -2,6 +2,8 @@
  * See printer.h. */
 #include "impl/api/printer.h"
 
+#include "impl/base/readable.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ print_string(struct cw_buf *out, const char *s, size_t limit)
         cw_buf_puts(out, "NULL");
         return;
     }
-    size_t n = strnlen(s, limit < MAX_STRING ? limit : MAX_STRING);
+    const size_t most = limit < MAX_STRING ? limit : MAX_STRING, n = cw_readable_text(s, most);
     cw_buf_puts(out, "\"");
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
@@ -29,7 +31,7 @@ print_string(struct cw_buf *out, const char *s, size_t limit)
         else
             cw_buf_append(out, &s[i], 1);
     }
-    cw_buf_puts(out, n == MAX_STRING && limit > n && s[n] ? "\"..." : "\"");
+    cw_buf_puts(out, n == MAX_STRING && limit > n && !(cw_readable(s + n, 1) && !s[n]) ? "\"..." : "\"");
 }
 
 static void
@@ -192,7 +194,7 @@ length_of(const struct cw_meta_function *f, const struct cw_meta_param *p, void 
         const void *from = args[p->length];
         if (p->length_deref) {
             memcpy(&from, from, sizeof from);
-            if (!from)
+            if (!from || cw_readable(from, l->value_size) < l->value_size)
                 return 0;
         }
         n = load(from, l->value_size, l->kind == CW_KIND_INT);
@@ -222,6 +224,13 @@ cw_cuda_print_param(struct cw_buf *out, const struct cw_meta_function *f, unsign
                         kind == CW_KIND_USER_POINTER || kind == CW_KIND_TYPED_VALUE ||
                         (p->direction == CW_DIR_IN && kind != CW_KIND_ARRAY && kind != CW_KIND_STRUCT &&
                          kind != CW_KIND_STRING);
+    /* The call may have refused something else before it would have touched this. Strings are read as far as they go. */
+    const bool is_text = (kind == CW_KIND_STRING && p->pointers == 1) || kind == CW_KIND_STRING_BUFFER;
+    if (!address_only && !is_text) {
+        uint64_t n = kind == CW_KIND_ARRAY ? length_of(f, p, args) : 1;
+        n = n < MAX_ELEMENTS ? n : MAX_ELEMENTS;
+        address_only = cw_readable(pointer, n * p->value_size) < n * p->value_size;
+    }
     if (address_only)
         cw_cuda_print_number(out, CW_KIND_HOST_POINTER, -1, (uint64_t)(uintptr_t)pointer);
     else if (kind == CW_KIND_STRING && p->pointers == 1)

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static int failures;
 
@@ -115,6 +116,23 @@ main(void)
     call(&b, "cuMemPrefetchAsync_v2", (void *[]){ &device, &bytes, &location, &none, &stream }, false, 0);
     EXPECT("cuMemPrefetchAsync_v2(devPtr=0x7000, count=1024, location={type=CU_MEM_LOCATION_TYPE_DEVICE, id=1}, flags=0, "
            "hStream=NULL)");
+
+    /* What the call did not touch may not be there: an address then, and of a text what can be read. */
+    char *end = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (end == MAP_FAILED || mprotect(end + 4096, 4096, PROT_NONE))
+        return 2;
+    memcpy(end + 4092, "name", 4);
+    name = end + 4092;
+    pfrom = (CUgraphNode *)0x1000;
+    pdescriptor = (const CUDA_ARRAY_DESCRIPTOR *)0x2000;
+    pfunction = NULL;
+    call(&b, "cuModuleGetFunction", (void *[]){ &pfunction, &module, &name }, true, CUDA_ERROR_INVALID_HANDLE);
+    EXPECT("cuModuleGetFunction(hfunc=NULL, hmod=0xabc, name=\"name\") = CUDA_ERROR_INVALID_HANDLE");
+    call(&b, "cuGraphAddDependencies", (void *[]){ &graph, &pfrom, &pto, &count }, true, CUDA_ERROR_INVALID_VALUE);
+    EXPECT("cuGraphAddDependencies(hGraph=0x10, from=0x1000, to=[0x40, 0x50], numDependencies=2) = CUDA_ERROR_INVALID_VALUE");
+    parray = NULL;
+    call(&b, "cuArrayCreate_v2", (void *[]){ &parray, &pdescriptor }, true, CUDA_ERROR_INVALID_VALUE);
+    EXPECT("cuArrayCreate_v2(pHandle=NULL, pAllocateArray=0x2000) = CUDA_ERROR_INVALID_VALUE");
 
     if (!cw_meta_result_name(801) || strcmp(cw_meta_result_name(801), "CUDA_ERROR_NOT_SUPPORTED") || cw_meta_result_name(-5))
         failures++, printf("cw_meta_result_name\n");
