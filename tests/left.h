@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What calls keep that a program leaves by a long jump out of its handler of SIGSEGV: the program has the functions that lock, so it sees each lock. Included
- * first, with _GNU_SOURCE. */
+ * For programs that leave calls by a long jump out of their handler of SIGSEGV: the locks that a thread keeps then. The functions that lock are the
+ * program's here, so it sees each lock. Included first, with _GNU_SOURCE. */
 #ifndef TESTS_LEFT_H
 #define TESTS_LEFT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the generated events use to read a call: null checks and bounds, so that no field reads memory that the call would not
- * read. The driver may refuse a call, or not use a parameter, before it touches what that points to, so this is tried first; and a fault inside of an event, which the
- * program's handler might leave by a long jump, would keep LTTng's locks. */
+ * What the generated events use to read a call. Null checks and bounds: no field reads memory that the call would not read. What a parameter points to
+ * is tried first, since a call may refuse another parameter before it touches this one. A fault inside of an event would keep LTTng's locks where the
+ * program's handler leaves it by a long jump. */
 #ifndef CW_TRACER_TP_FIELDS_H
 #define CW_TRACER_TP_FIELDS_H
 
