@@ -121,7 +121,7 @@ ptx_of_lto(struct linker *l, struct cw_buf *out)
                     " (PyPI: nvidia-nvjitlink), by `cudaway run`, or in LD_LIBRARY_PATH; or compile to PTX\n");
         return NVVM_COMPILE;
     }
-    const char **options = calloc(l->noptions + 2, sizeof *options);
+    const char **options = calloc((size_t)l->noptions + 2, sizeof *options);
     if (!options)
         return INTERNAL;
     uint32_t n = 0;
@@ -141,6 +141,8 @@ ptx_of_lto(struct linker *l, struct cw_buf *out)
         r = text ? t.ptx(h, text) : INTERNAL;
         if (r == SUCCESS)
             cw_buf_append(out, text, strlen(text) + 1);
+        if (out->failed)
+            r = INTERNAL;
         free(text);
     } else if (h && t.log_size(h, &size) == SUCCESS && size) {
         char *text = calloc(1, size + 1);
@@ -226,6 +228,8 @@ link_pieces(struct linker *l, const struct cw_buf *lto)
     }
     if (e == CUDA_SUCCESS)
         cw_buf_append(&l->image, image, size);
+    if (l->image.failed)
+        e = CUDA_ERROR_OUT_OF_MEMORY;
     if (*log)
         cw_buf_printf(&l->errors, "%s\n", log);
     else if (e != CUDA_SUCCESS)
@@ -281,7 +285,7 @@ nvJitLinkCreate(handle *h, uint32_t noptions, const char **options)
         return NULL_INPUT;
     struct linker *l = calloc(1, sizeof *l);
     *h = l;
-    if (!l || !(l->options = calloc(noptions + 1, sizeof *l->options))) {
+    if (!l || !(l->options = calloc((size_t)noptions + 1, sizeof *l->options))) {
         free(l);
         *h = NULL;
         return INTERNAL;
@@ -375,6 +379,8 @@ nvJitLinkComplete(handle l)
         cw_buf_puts(&l->errors, "-ptx requires that all inputs are LTO-IR\n");
         return INVALID_INPUT;
     }
+    cw_buf_finish(&l->text);        /* what an attempt that failed left */
+    cw_buf_finish(&l->image);
     enum result r = nlto ? ptx_of_lto(l, &l->text) : SUCCESS;
     if (r == SUCCESS && !l->ptx)
         r = link_pieces(l, &l->text);

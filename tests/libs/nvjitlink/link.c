@@ -2,6 +2,7 @@
  * Our libnvJitLink: PTX and stand-ins of LTO-IR are linked, loaded and run; wrong use gives the manual's results.
  * Arguments: the library to open, and "lto", "no_lto" (whether NVIDIA's, of which theirs.c plays the part, can be found). */
 #include "impl/api/cuda.h"
+#include "tests/libs/nvjitlink/parts.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -12,7 +13,6 @@
 
 #define CHECK(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); exit(1); } } while (0)
 
-enum { PTX = 2, LTOIR = 3, ANY = 10 };
 typedef struct linker *handle;
 
 static int (*create)(handle *, uint32_t, const char **), (*destroy)(handle *), (*add)(handle, int, const void *, size_t, const char *),
@@ -28,20 +28,6 @@ look_up(void *l, const char *name)
     CHECK(p);
     return p;
 }
-
-#define HEAD ".version 7.0\n.target sm_70\n.address_size 64\n"
-static const char kernel[] = HEAD
-    ".extern .func (.param .b32 r) g(.param .b32 x);\n"
-    ".visible .entry f(.param .u64 p) {\n"
-    " .reg .b32 %r<3>; .reg .b64 %rd<2>;\n"
-    " ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1];\n"
-    " { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), g, (a); ld.param.b32 %r2, [b]; }\n"
-    " st.global.u32 [%rd1], %r2; ret; }\n";
-static const char function[] = HEAD
-    ".visible .func (.param .b32 r) g(.param .b32 x) {\n"
-    " .reg .b32 %r<2>; ld.param.b32 %r1, [x]; mad.lo.s32 %r1, %r1, 3, 4; st.param.b32 [r], %r1; ret; }\n";
-/* What theirs.c takes for LTO-IR: how it begins, then the PTX that comes of it. */
-#define LTO "\xed\x43\x4e\x7f"
 
 static handle
 linker(const char *o1, const char *o2)

@@ -12,7 +12,8 @@ struct theirs { bool lto, ptx; char text[4096]; };
 int
 nvJitLinkCreate(struct theirs **h, uint32_t n, const char **options)
 {
-    *h = calloc(1, sizeof **h);
+    if (!(*h = calloc(1, sizeof **h)))
+        return 6;
     for (uint32_t i = 0; i < n; i++) {
         (*h)->lto |= !strcmp(options[i], "-lto");
         (*h)->ptx |= !strcmp(options[i], "-ptx");
