@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "jit/driver/identity.h"
 
-#include "impl/base/buf.h"
 #include "jit/llvm/options.h"
 
 #include <link.h>
@@ -12,7 +11,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static struct cw_buf identity;
+/* Without memory of its own: a key that lacked a part of this would be another build's as well. */
+static struct {
+    char   text[256];
+    size_t size;
+} identity;
+
+static void
+add(const void *data, size_t size)
+{
+    size_t room = sizeof identity.text - identity.size;
+    memcpy(identity.text + identity.size, data, size < room ? size : room);
+    identity.size += size < room ? size : room;
+}
 
 /* Find the build id note of the object that contains this code. */
 static int
@@ -34,7 +45,7 @@ find_build_id(struct dl_phdr_info *info, size_t size, void *user)
             const ElfW(Nhdr) *n = (const void *)p;
             const char *name = p + sizeof *n, *desc = name + ((n->n_namesz + 3) & ~3u);
             if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
-                cw_buf_append(user, desc, n->n_descsz);
+                add(desc, n->n_descsz);
                 return 1;
             }
             p = desc + ((n->n_descsz + 3) & ~3u);
@@ -43,18 +54,18 @@ find_build_id(struct dl_phdr_info *info, size_t size, void *user)
     /* Built without the note: use the file's time and size. */
     struct stat st;
     if (mine && info->dlpi_name && *info->dlpi_name && !stat(info->dlpi_name, &st))
-        cw_buf_printf(user, "%lld.%ld %lld", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_size);
+        for (unsigned i = 0; i < 3; i++)
+            add(&(const int64_t[]){ st.st_mtim.tv_sec, st.st_mtim.tv_nsec, st.st_size }[i], 8);
     return mine;
 }
 
 static void
 find_identity(void)
 {
-    unsigned major, minor, patch;
-    LLVMGetVersion(&major, &minor, &patch);
-    cw_buf_init(&identity);
-    cw_buf_printf(&identity, "LLVM %u.%u.%u\n", major, minor, patch);
-    dl_iterate_phdr(find_build_id, &identity);
+    unsigned version[3];
+    LLVMGetVersion(&version[0], &version[1], &version[2]);
+    add(version, sizeof version);
+    dl_iterate_phdr(find_build_id, NULL);
 }
 
 void
@@ -62,6 +73,6 @@ cwj_identity_hash(struct cw_sha256 *s)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_identity);
-    cw_sha256_update(s, identity.data, identity.size);
+    cw_sha256_update(s, identity.text, identity.size);
     cwj_options_hash(s);
 }
