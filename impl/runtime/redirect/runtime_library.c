@@ -8,6 +8,7 @@
 #include "impl/base/log.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -131,14 +132,21 @@ cw_runtime_for(unsigned major)
     return r->names ? r : NULL;
 }
 
+/* What is not there is nothing of ours. What cannot be looked at (memory is short, a sandbox forbids it) may be. */
+static bool
+may_be_there(void)
+{
+    return errno != ENOENT && errno != ENOTDIR;
+}
+
 static bool
 same_file(const char *a, const char *b)
 {
     struct stat x, y;
-    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return stat(a, &x) || stat(b, &y) ? may_be_there() : x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Allocates nothing: where memory is short, ours must not be taken for another's and be redirected to itself. */
+/* Allocates nothing, and says yes in doubt: ours, taken for another's, would be redirected to itself, and run for ever. */
 bool
 cw_runtime_is_ours(const char *path)
 {
@@ -148,9 +156,11 @@ cw_runtime_is_ours(const char *path)
     /* A link to a file of ours, from wherever, is ours as well. */
     char dir[CW_PATH_MAX];
     const char *own = own_folder();
-    char *slash = realpath(path, dir) ? strrchr(dir, '/') : NULL;
-    if (!slash || !own)
+    if (!own)
         return false;
+    if (!realpath(path, dir))
+        return may_be_there();
+    char *slash = strrchr(dir, '/');
     *slash = 0;
     return same_file(own, slash == dir ? "/" : dir);
 }
