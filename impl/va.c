@@ -23,6 +23,9 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+#ifndef CW_VA_MANY                      /* tests/host/va_test.c */
+#define CW_VA_MANY 8192
+#endif
 #define PAGE 4096ull
 #define LARGE (1ull << 20)
 
@@ -85,9 +88,11 @@ region_init(void)
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     for (uint64_t size = CW_VA_SIZE; size >= (1ull << 28); size >>= 2) {         /* less where the process's address space is limited */
         void *p = mmap((void *)(uintptr_t)CW_VA_BASE, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
-        if (!p)                 /* the thread sanitizer's answer for addresses that it refuses */
+        if (!p) {               /* the thread sanitizer's answer for addresses that it refuses */
             p = MAP_FAILED;
-        if (p == MAP_FAILED)
+            errno = EEXIST;
+        }
+        if (p == MAP_FAILED && errno != ENOMEM)         /* taken; without memory, less may be had there */
             p = mmap(NULL, size, PROT_NONE, flags, -1, 0);
         if (p == MAP_FAILED)
             continue;
@@ -101,6 +106,99 @@ region_init(void)
     cw_error("cannot reserve the device address region: %s", strerror(errno));
     return false;
 }
+
+/* ---- runs of pages: sorted, apart from each other ------------------------------------------------------------------------ */
+
+struct runs {
+    struct block *at;
+    size_t n, capacity;
+};
+
+/* Index of the first run that ends behind a. */
+static size_t
+runs_at(const struct runs *r, uint64_t a)
+{
+    size_t lo = 0, hi = r->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (r->at[mid].address + r->at[mid].size <= a)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool
+runs_insert(struct runs *r, size_t at, uint64_t from, uint64_t to)
+{
+    if (r->n == r->capacity) {
+        size_t n = r->capacity ? r->capacity * 2 : 16;
+        struct block *b = realloc(r->at, n * sizeof *b);
+        if (!b)
+            return false;
+        r->at = b;
+        r->capacity = n;
+    }
+    memmove(r->at + at + 1, r->at + at, (r->n - at) * sizeof *r->at);
+    r->at[at] = (struct block){ from, to - from };
+    r->n++;
+    return true;
+}
+
+static void
+runs_remove(struct runs *r, size_t at)
+{
+    memmove(r->at + at, r->at + at + 1, (r->n - at - 1) * sizeof *r->at);
+    r->n--;
+}
+
+/* Without memory for a run more, some of what remains is forgotten. */
+static void
+runs_cut(struct runs *r, uint64_t from, uint64_t to)
+{
+    for (size_t i = runs_at(r, from); i < r->n && r->at[i].address < to;) {
+        uint64_t a = r->at[i].address, b = a + r->at[i].size;
+        runs_remove(r, i);
+        if (a < from && runs_insert(r, i, a, from))
+            i++;
+        if (to < b && runs_insert(r, i, to, b))
+            i++;
+    }
+}
+
+static void
+runs_add(struct runs *r, uint64_t from, uint64_t to)
+{
+    size_t i = runs_at(r, from ? from - 1 : 0);         /* also one that ends here */
+    while (i < r->n && r->at[i].address <= to) {
+        uint64_t a = r->at[i].address, b = a + r->at[i].size;
+        from = a < from ? a : from;
+        to = b > to ? b : to;
+        runs_remove(r, i);
+    }
+    (void)runs_insert(r, i, from, to);
+}
+
+/* Accessible pages. A process has 65,530 mappings (vm.max_map_count), of which each run takes two, and needs its own: where there are CW_VA_MANY runs,
+ * what is freed inside of one loses its contents and stays accessible, and a large block goes without the page between it and the one before. Memory may
+ * have been short when this was noted: it counts mappings, and decides nothing else. */
+static struct runs opened;
+
+static bool
+are_many(void)
+{
+    return opened.n >= CW_VA_MANY;
+}
+
+static bool
+is_open(uint64_t page)
+{
+    const size_t i = runs_at(&opened, page);
+    return i < opened.n && opened.at[i].address <= page;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
 /* Index of the first block with address >= a. */
 static size_t
@@ -171,42 +269,7 @@ first_fit(uint64_t size, uint64_t align, size_t *at)
 
 /* ---- pages that other processes can map: a sparse file as large as the region ------------------------------------------ */
 
-static struct block *shared;            /* lock: sorted runs of pages, apart from each other */
-static size_t nshared, shared_capacity;
-
-/* Index of the first run that ends behind a. */
-static size_t
-shared_at(uint64_t a)
-{
-    size_t i = 0;
-    while (i < nshared && shared[i].address + shared[i].size <= a)
-        i++;
-    return i;
-}
-
-static bool
-shared_insert(size_t at, uint64_t from, uint64_t to)
-{
-    if (nshared == shared_capacity) {
-        size_t n = shared_capacity ? shared_capacity * 2 : 16;
-        struct block *b = realloc(shared, n * sizeof *b);
-        if (!b)
-            return false;
-        shared = b;
-        shared_capacity = n;
-    }
-    memmove(shared + at + 1, shared + at, (nshared - at) * sizeof *shared);
-    shared[at] = (struct block){ from, to - from };
-    nshared++;
-    return true;
-}
-
-static void
-shared_remove(size_t at)
-{
-    memmove(shared + at, shared + at + 1, (nshared - at - 1) * sizeof *shared);
-    nshared--;
-}
+static struct runs shared;
 
 /* Pages that move into the file are read-only meanwhile. Other blocks lie on them too, and a kernel or a copy may write there; the program's own accesses,
  * whose thread may block signals, are to blocks with pages of their own. The writer faults, waits in the handler until `moves` is even, and writes then. A thread whose fault is handled after the move cannot tell it
@@ -241,8 +304,8 @@ share_run(uint64_t from, uint64_t to)
     if (to > atomic_load(&moved_to))
         atomic_store(&moved_to, to);
     atomic_fetch_add(&moves, 1);
-    const size_t at = shared_at(from);
-    const bool recorded = shared_insert(at, from, to);
+    const size_t at = runs_at(&shared, from);
+    const bool recorded = runs_insert(&shared, at, from, to);
     bool ok = recorded && !mprotect((void *)(uintptr_t)from, to - from, PROT_READ);
     ok = ok && cw_write_all_at(share_fd, (const void *)(uintptr_t)from, to - from, from - base);     /* the protection orders this read and the writes */
     /* By number: to the thread sanitizer, mmap writes. The next write waits for it, by its fault. */
@@ -250,26 +313,26 @@ share_run(uint64_t from, uint64_t to)
     if (recorded && !ok) {
         if (mprotect((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE))
             cw_error("device memory cannot be made writable again: %s", strerror(errno));
-        shared_remove(at);
+        runs_remove(&shared, at);
     }
     atomic_fetch_add(&moves, 1);
     return ok;
 }
 
-static void
+/* False: none of it was. */
+static bool
 shared_drop(uint64_t from, uint64_t to)
 {
-    for (size_t i = shared_at(from); i < nshared && shared[i].address < to;) {
-        uint64_t a = shared[i].address, b = a + shared[i].size;
+    const size_t first = runs_at(&shared, from);
+    if (first == shared.n || shared.at[first].address >= to)
+        return false;
+    for (size_t i = first; i < shared.n && shared.at[i].address < to && share_is_open(); i++) {
+        uint64_t a = shared.at[i].address, b = a + shared.at[i].size;
         uint64_t lo = a > from ? a : from, hi = b < to ? b : to;
-        if (share_is_open())
-            (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - base), (off_t)(hi - lo));
-        shared_remove(i);
-        if (a < lo && shared_insert(i, a, lo))
-            i++;
-        if (hi < b && shared_insert(i, hi, b))
-            i++;
+        (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - base), (off_t)(hi - lo));
     }
+    runs_cut(&shared, from, to);
+    return true;
 }
 
 cwb_result
@@ -285,12 +348,12 @@ cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset)
     if (r == CWB_OK && !(make_share("cudaway-shared") && share_is_open()))
         r = CWB_NOMEM;
     for (uint64_t a = from; r == CWB_OK && !all_shared && a < to;) {
-        size_t i = shared_at(a);
-        uint64_t next = i < nshared ? shared[i].address : to;
+        size_t i = runs_at(&shared, a);
+        uint64_t next = i < shared.n ? shared.at[i].address : to;
         if (next > a && !share_run(a, next < to ? next : to))
             r = CWB_NOMEM;
-        i = shared_at(a);
-        a = i < nshared ? shared[i].address + shared[i].size : to;
+        i = runs_at(&shared, a);
+        a = i < shared.n ? shared.at[i].address + shared.at[i].size : to;
     }
     *fd = share_fd;
     *offset = address - base;
@@ -298,21 +361,45 @@ cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset)
     return r;
 }
 
+/* The pages lose their contents, and are inaccessible if `close` is set. */
 static bool
-drop_pages(uint64_t from, uint64_t to)
+empty_pages(uint64_t from, uint64_t to, bool close)
 {
     if (from >= to)
         return true;
+    bool ok = true;
     if (all_shared) {
-        (void)tell(from, to, PROT_NONE, CW_VA_OF_REGION, -1, 0);
+        if (close)
+            (void)tell(from, to, PROT_NONE, CW_VA_OF_REGION, -1, 0);
         if (!share_is_open())
             return false;
         (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(from - base), (off_t)(to - from));
-        return mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) != MAP_FAILED;
+        if (close)
+            ok = mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) != MAP_FAILED;
+    } else if (shared_drop(from, to) || close) {
+        ok = mmap((void *)(uintptr_t)from, to - from, close ? PROT_NONE : PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+    } else {
+        ok = !madvise((void *)(uintptr_t)from, to - from, MADV_DONTNEED);       /* which splits no mapping */
     }
-    shared_drop(from, to);
-    return mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
-           MAP_FAILED;
+    if (ok && close)
+        runs_cut(&opened, from, to);
+    return ok;
+}
+
+static bool
+close_pages(uint64_t from, uint64_t to)
+{
+    return empty_pages(from, to, true);
+}
+
+/* Of what is not used any more. */
+static bool
+drop_pages(uint64_t from, uint64_t to)
+{
+    const size_t i = runs_at(&opened, from);
+    const bool inside = i < opened.n && opened.at[i].address < from && opened.at[i].address + opened.at[i].size > to;
+    return empty_pages(from, to, !(inside && are_many()));
 }
 
 cwb_result
@@ -340,6 +427,30 @@ cw_va_share_all(cw_va_changed_fn *fn, int *fd, uint64_t *at, uint64_t *size)
     }
     pthread_mutex_unlock(&lock);
     return r;
+}
+
+static cwb_result
+remove_block(uint64_t address)
+{
+    size_t at = lower_bound(address);
+    if (at == nblocks || blocks[at].address != address)
+        return CWB_INVALID;
+    /* Pages that no neighbour uses, and those beside them that stayed accessible when what was there was freed. */
+    const uint64_t low = at ? round_up(blocks[at - 1].address + blocks[at - 1].size, PAGE) : base;
+    const uint64_t high = at + 1 < nblocks ? blocks[at + 1].address & ~(PAGE - 1) : base + region_size;
+    uint64_t from = address & ~(PAGE - 1), to = round_up(address + blocks[at].size, PAGE);
+    for (size_t i = runs_at(&opened, from); i < opened.n && opened.at[i].address < to; i++) {
+        const uint64_t end = opened.at[i].address + opened.at[i].size;
+        from = opened.at[i].address < from ? opened.at[i].address : from;
+        to = end > to ? end : to;
+    }
+    from = from < low ? low : from;
+    to = to > high ? high : to;
+    if (!drop_pages(from, to))
+        cw_warn("cannot give device memory back to the system: %s", strerror(errno));
+    memmove(blocks + at, blocks + at + 1, (nblocks - at - 1) * sizeof *blocks);
+    nblocks--;
+    return CWB_OK;
 }
 
 cwb_result
@@ -371,35 +482,15 @@ cw_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address)
     }
     if (r == CWB_OK && !insert(at, a, sz))
         r = CWB_NOMEM;
+    const size_t open = runs_at(&opened, a);            /* what was freed there stayed accessible */
+    if (r == CWB_OK && open < opened.n && opened.at[open].address < a + sz && !close_pages(a, a + sz)) {
+        remove_block(a);
+        r = CWB_NOMEM;
+    }
     pthread_mutex_unlock(&lock);
     if (r == CWB_OK)
         *address = a;
     return r;
-}
-
-static cwb_result
-remove_block(uint64_t address)
-{
-    size_t at = lower_bound(address);
-    if (at == nblocks || blocks[at].address != address)
-        return CWB_INVALID;
-    /* Pages that no neighbour uses become inaccessible; their contents are dropped. */
-    uint64_t from = address & ~(PAGE - 1), to = round_up(address + blocks[at].size, PAGE);
-    if (at > 0) {
-        uint64_t prev = round_up(blocks[at - 1].address + blocks[at - 1].size, PAGE);
-        if (prev > from)
-            from = prev;
-    }
-    if (at + 1 < nblocks) {
-        uint64_t next = blocks[at + 1].address & ~(PAGE - 1);
-        if (next < to)
-            to = next;
-    }
-    if (!drop_pages(from, to))
-        cw_warn("cannot give device memory back to the system: %s", strerror(errno));
-    memmove(blocks + at, blocks + at + 1, (nblocks - at - 1) * sizeof *blocks);
-    nblocks--;
-    return CWB_OK;
 }
 
 cwb_result
@@ -411,14 +502,29 @@ cw_va_release(uint64_t address, size_t size __attribute__((unused)))
     return r;
 }
 
+/* The page from which a block, or a part of one, becomes accessible: where runs are many, the end of what the block before it uses. Lock held. */
+static uint64_t
+open_from(uint64_t address)
+{
+    const uint64_t page = address & ~(PAGE - 1);
+    const size_t run = runs_at(&opened, page), behind = lower_bound(address + 1);
+    if (!are_many() || !run || !behind)
+        return page;
+    const struct block *b = &blocks[behind - 1];
+    const uint64_t end = opened.at[run - 1].address + opened.at[run - 1].size;
+    const uint64_t used_to = b->address == address && behind > 1 ? b[-1].address + b[-1].size : page;
+    return end + PAGE >= used_to ? end : page;
+}
+
 /* Lock held. */
 static cwb_result
 open_pages(uint64_t address, uint64_t size)
 {
-    uint64_t from = address & ~(PAGE - 1), to = round_up(address + size, PAGE);
+    const uint64_t from = open_from(address), to = round_up(address + size, PAGE);
     if (mprotect((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE))
         return CWB_NOMEM;
-    if (size >= CW_VA_GRANULE)
+    runs_add(&opened, from, to);
+    if (size >= CW_VA_GRANULE && !are_many())           /* a mapping of its own */
         madvise((void *)(uintptr_t)from, to - from, MADV_HUGEPAGE);
     return tell(from, to, PROT_READ | PROT_WRITE, CW_VA_OF_REGION, -1, 0) ? CWB_OK : CWB_NOMEM;
 }
@@ -457,9 +563,12 @@ cw_va_alloc(size_t size, size_t align, uint64_t *address)
     } else if (!insert(at, a, need)) {
         r = CWB_NOMEM;
     } else {
+        const uint64_t behind = round_up(a + size, PAGE);
         r = open_pages(a, size);
         if (r != CWB_OK)
             remove_block(a);
+        else if (need > size && is_open(behind))        /* what was freed there stayed accessible */
+            (void)drop_pages(behind, behind + PAGE);
     }
     pthread_mutex_unlock(&lock);
     if (r == CWB_OK)
@@ -659,7 +768,7 @@ cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset)
               mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, p->fd, (off_t)offset) != MAP_FAILED;
     if (ok && !tell(address, address + size, PROT_NONE, CW_VA_OF_FILE, p->fd, offset)) {
         ok = false;
-        (void)drop_pages(address, address + size);
+        (void)close_pages(address, address + size);
     }
     pthread_mutex_unlock(&lock);
     return ok ? CWB_OK : CWB_NOMEM;
@@ -671,7 +780,7 @@ cw_va_unmap(uint64_t address, size_t size)
     if (!inside(address, size))
         return CWB_INVALID;
     pthread_mutex_lock(&lock);
-    bool ok = drop_pages(address, address + size);
+    bool ok = close_pages(address, address + size);
     pthread_mutex_unlock(&lock);
     return ok ? CWB_OK : CWB_NOMEM;
 }
@@ -686,6 +795,13 @@ cw_va_protect(uint64_t address, size_t size, bool readable, bool writable)
     bool ok = !mprotect((void *)(uintptr_t)address, size, prot) && tell(address, address + size, prot, CW_VA_AS_BEFORE, -1, 0);
     pthread_mutex_unlock(&lock);
     return ok ? CWB_OK : CWB_NOMEM;
+}
+
+void
+cw_give_back(void *address, size_t size)
+{
+    if (munmap(address, size) && madvise(address, size, MADV_DONTNEED))
+        cw_warn("cannot give host memory back to the system: %s", strerror(errno));
 }
 
 static uint8_t *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The device address region of backends whose device memory is this process's memory (host, null): a reserved range of
  * virtual addresses at the same place in every process, so that a recorded address can be requested again. Blocks are handed
- * out first fit from the bottom, hence the same sequence of requests gives the same addresses. If the fixed place is taken
+ * out first fit from the bottom, hence the same sequence of requests gives the same addresses. What is freed becomes inaccessible, but for holes beyond
+ * some thousands, since each costs the process two of its mappings. If the fixed place is taken
  * (sanitizers) the operating system chooses another and a line at info level says so.
  *
  * Thread: any; one internal lock (a leaf). Also the CPU implementation of rectangular copies and fills. */
@@ -35,7 +36,8 @@ cwb_result cw_va_free(uint64_t address, size_t size);
 cwb_result cw_va_extend(uint64_t address, uint64_t more);
 /* Free [from, from + size) of the block at address, whole pages: what is left are one or two blocks. */
 cwb_result cw_va_cut(uint64_t address, uint64_t from, uint64_t size);
-/* Parts of a block. Used: the pages under it are readable and writable. Not used: the pages that lie in it as a whole are not accessible, and lose their contents. */
+/* Parts of a block. Used: the pages under it are readable and writable. Not used: the pages that lie in it as a whole lose their contents, and are not
+ * accessible (but for many holes, as above). */
 cwb_result cw_va_use(uint64_t address, size_t size, bool used);
 /* 32-bit modules (docs/host-engine.md) address the region's first 4 GiB, `size` bytes of which are for memory. From open to the
  * close that belongs to it every block lies in these: open fails with CWB_NOMEM, and a line at error level, where one does not, and so
@@ -77,6 +79,9 @@ cwb_result cw_va_share_all(cw_va_changed_fn *changed, int *fd, uint64_t *base, u
 cwb_result cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset);
 cwb_result cw_va_unmap(uint64_t address, size_t size);
 cwb_result cw_va_protect(uint64_t address, size_t size, bool readable, bool writable);
+
+/* Unmap memory of the process that is not used any more. Where the system has no mapping for what is left on both sides, it keeps the addresses alone. */
+void cw_give_back(void *address, size_t size);
 
 /* Rectangular copy and fill by the CPU. Array ends must have been rewritten to HOST with address, pitch and slice. */
 void cw_cpu_copy(const struct cwb_copy *c);

@@ -293,8 +293,10 @@ static cwb_result
 null_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size)
 {
     INJECT("mem_free");
-    if (kind == CWB_MEM_PINNED)
-        return munmap((void *)(uintptr_t)address, size) ? CWB_INVALID : CWB_OK;
+    if (kind == CWB_MEM_PINNED) {
+        cw_give_back((void *)(uintptr_t)address, size);
+        return CWB_OK;
+    }
     atomic_fetch_sub(&in_use, size);
     return cw_va_free(address, size);
 }

@@ -403,7 +403,8 @@ host_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, s
     if (kind == CWB_MEM_PINNED) {
         atomic_fetch_sub(&cwh_device.host_blocks, 1);
         cwh_bound_forbid(address);
-        return munmap((void *)(uintptr_t)address, size) ? CWB_INVALID : CWB_OK;
+        cw_give_back((void *)(uintptr_t)address, size);
+        return CWB_OK;
     }
     cwb_result r = cw_va_free(address, size);
     if (r == CWB_OK)

@@ -533,6 +533,58 @@ pools(void)
     OK(cuMemFree_v2(p));
 }
 
+static unsigned
+mappings(void)
+{
+    unsigned n = 0;
+    FILE *f = fopen("/proc/self/maps", "re");
+    for (int c; f && (c = fgetc(f)) != EOF;)
+        n += c == '\n';
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* Fill or look for the numbers of blocks first, first + step, ... */
+static bool
+numbered(const CUdeviceptr *p, unsigned n, unsigned first, unsigned step, bool fill)
+{
+    for (unsigned i = first; i < n; i += step) {
+        unsigned v = i;
+        if (fill ? cuMemcpyHtoD_v2(p[i] + 4096 * (i % 16), &v, sizeof v) : cuMemcpyDtoH_v2(&v, p[i] + 4096 * (i % 16), sizeof v))
+            return false;
+        if (v != i)
+            return false;
+    }
+    return true;
+}
+
+/* Memory in many pieces takes a part of the 65,530 mappings that a process may have; the program has the rest for its threads and files. Each hole is
+ * used again, and its neighbours keep what they hold. */
+static void
+holes(bool pool)
+{
+    enum { MANY = 20000, SIZE = 65536, MOST = 18000 };
+    static CUdeviceptr p[MANY];
+    unsigned failed = 0;
+    for (unsigned i = 0; i < MANY; i++)
+        failed += (pool ? cuMemAllocAsync(&p[i], SIZE, NULL) : cuMemAlloc_v2(&p[i], SIZE)) != CUDA_SUCCESS;
+    EXPECT(!failed);
+    EXPECT(numbered(p, MANY, 0, 1, true));
+    for (unsigned i = 0; i < MANY; i += 2)
+        failed += (pool ? cuMemFreeAsync(p[i], NULL) : cuMemFree_v2(p[i])) != CUDA_SUCCESS;
+    OK(cuStreamSynchronize(NULL));
+    EXPECT(!failed && mappings() < MOST);
+    EXPECT(numbered(p, MANY, 1, 2, false));
+    for (unsigned i = 0; i < MANY; i += 2)
+        failed += (pool ? cuMemAllocAsync(&p[i], SIZE, NULL) : cuMemAlloc_v2(&p[i], SIZE)) != CUDA_SUCCESS;
+    EXPECT(!failed && mappings() < MOST && numbered(p, MANY, 0, 2, true) && numbered(p, MANY, 0, 1, false));
+    for (unsigned i = 0; i < MANY; i++)
+        failed += cuMemFree_v2(p[i]) != CUDA_SUCCESS;
+    OK(cuStreamSynchronize(NULL));
+    EXPECT(!failed && mappings() < 1000);
+}
+
 int
 main(void)
 {
@@ -550,6 +602,10 @@ main(void)
     if (vmm)
         multicast();
     pools();
+    const char *device = getenv("CUDAWAY_DEVICE");
+    if (device && (!strcmp(device, "host") || !strcmp(device, "null")))        /* whose memory is this process's, by impl/va.c */
+        for (unsigned pool = 0; pool < 2; pool++)
+            holes(pool);
     OK(cuCtxDestroy_v2(c));
     return failures != 0;
 }
