@@ -155,7 +155,7 @@ compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
         else
             cw_warn("%s", text.data);
     }
-    cwb_result result = r == CW_OK ? CWB_OK : r == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
+    cwb_result result = r == CW_OK ? CWB_OK : r == CW_ERR_NOMEM ? CWB_NOMEM : r == CW_ERR_IO ? CWB_SYSTEM : CWB_COMPILE;
     if (result == CWB_OK) {
         hipDeviceptr_t p = NULL;
         hipFunction_t function = NULL;

@@ -183,8 +183,8 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         } else if (e != CW_OK) {
             k->code[shape] = NULL;
             quick = false;
-            if (e == CW_ERR_NOMEM)
-                r = CWB_NOMEM;          /* now: the next launch compiles it */
+            if (e == CW_ERR_NOMEM || e == CW_ERR_IO)
+                r = e == CW_ERR_IO ? CWB_SYSTEM : CWB_NOMEM;        /* now: the next launch compiles it */
             else
                 k->failed[shape] = CWB_COMPILE;
             if (!text.size)

@@ -8,9 +8,12 @@
 #include <llvm/Support/Signals.h>
 #include <llvm/Support/raw_ostream.h>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <mutex>
+#include <system_error>
 
 LLD_HAS_DRIVER(elf)
 
@@ -32,7 +35,16 @@ private:
         used += n;
         text[used] = 0;
         if (llvm::StringRef(data, size).contains("error: "))
-            cwj_contain_abandon(CW_ERR_LLVM, 5906, "linking the code object: %s", text);
+            cwj_contain_abandon(cause(), 5906, "linking the code object: %s", text);
+    }
+
+    /* All files are this process's own: one that cannot be opened or written is for the operating system to answer. The message ends with its words. */
+    cw_result
+    cause() const
+    {
+        constexpr int of_system[] = {ENOMEM, EMFILE, ENFILE, ENOSPC, EDQUOT, EFBIG, EIO, EACCES, EPERM, EROFS, ENOENT};
+        return std::any_of(std::begin(of_system), std::end(of_system), [this](int e) { return std::strstr(text, std::generic_category().message(e).c_str()); })
+                   ? CW_ERR_IO : CW_ERR_LLVM;
     }
 
     uint64_t current_pos() const override { return used; }

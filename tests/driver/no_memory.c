@@ -2,7 +2,8 @@
  * Memory runs out at every allocation of the libraries, one by one. This program's malloc fails the Nth time it is called by the driver, the
  * backend, the Runtime, the layers above them or the emulator's HIP (LLVM's own allocations: tests/jit/llvm/fault.c), once or from then on. The work
  * around it loads, compiles, links, launches, captures a graph, uses textures, pools and the Runtime. Each call succeeds or gives an error, no
- * process ends or waits for ever, and when there is memory again the same work succeeds in the same process.
+ * process ends or waits for ever, and when there is memory again the same work succeeds in the same process. With REFUSED it is not malloc that fails, but what
+ * asks the system for threads, mappings of memory, their end, or files (tests/refused.h).
  *   no_memory [--samples S]                 S cases of each kind, spread over all allocations
  *   no_memory --all [LIMIT]                 every N up to LIMIT (default 5000)
  *   no_memory --case cold|warm once|ever N  one case, without a child; says where the allocation failed
@@ -11,7 +12,11 @@
  * cold: N counts from the first call of a process. warm: the work was done once before. */
 #define _GNU_SOURCE
 #include "tests/driver/work.h"
+#ifdef REFUSED
+#include "tests/refused.h"
+#else
 #include "tests/no_memory.h"
+#endif
 
 #include <execinfo.h>
 #include <pthread.h>
@@ -74,10 +79,14 @@ complain(bool cold, enum fault fault, long n, const char *what)
     failures++;
 }
 
-/* What else than out of memory a call may answer. Nothing says more. */
+/* What a call may answer; a code object is linked by way of files. */
 static bool
 is_memory_error(void)
 {
+#if defined(REFUSE_FILES) || defined(REFUSE_MAPPINGS)
+    if (failed_code == CUDA_ERROR_OPERATING_SYSTEM)
+        return true;
+#endif
     return failed_code == CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -185,6 +194,7 @@ sweep(bool cold, enum fault fault, long samples, long limit)
            shared->errors + shared->successes, shared->errors, shared->successes);
 }
 
+#ifndef REFUSED
 /* What waits for queued work waits for all of it, however many streams there are: memory that a stream still uses is not freed. */
 static atomic_bool opened, was_open;
 static CUcontext waits_context;
@@ -250,6 +260,7 @@ in_child_waits(void)
         failures++;
     }
 }
+#endif
 
 /* A kernel of a binary that is registered once, as compilers' constructors do: allocation n of its first launch fails, and the next launch is
  * as if it had not. False: the launch has fewer allocations. */
@@ -311,7 +322,9 @@ main(int argc, char **argv)
         one(cold, !strcmp(argv[3], "ever") ? EVER : ONCE, atol(argv[4]));
         return failures != 0;
     }
+#ifndef REFUSED
     in_child_waits();
+#endif
     if (argc == 3 && !strcmp(argv[1], "--samples"))
         samples = atol(argv[2]);
     if (argc > 1 && !strcmp(argv[1], "--all"))
