@@ -34,7 +34,7 @@ take(struct args *a, unsigned size)
 {
     a->offset = (a->offset + size - 1) & ~(size_t)(size - 1);
     uint64_t v = 0;
-    if (a->offset > a->room || size > a->room - a->offset) {
+    if (!a->base || a->offset > a->room || size > a->room - a->offset) {
         a->over = true;
         return 0;
     }

@@ -112,9 +112,10 @@ print_format(struct cwb_context *c, struct print *p, uint64_t format, const uint
 void
 hip_fifo_flush(struct cwb_context *c, bool idle)
 {
-    uint8_t *const fifo = atomic_load(&c->fifo), *base = fifo + HEAD;
+    uint8_t *const fifo = atomic_load(&c->fifo);
     if (!fifo)
         return;
+    uint8_t *const base = fifo + HEAD;
     pthread_mutex_lock(&c->fifo_lock);
     uint32_t taken = __atomic_load_n((uint32_t *)(void *)fifo, __ATOMIC_ACQUIRE), room = FIFO_SIZE - HEAD;
     uint32_t end = taken < room ? taken : room;
