@@ -291,8 +291,8 @@ struct cwb_backend {
      * region; else exactly there or CWB_ADDRESS_IN_USE. Nothing is accessible until va_protect. */
     cwb_result (*va_reserve)(size_t size, size_t align, uint64_t hint, uint64_t *address);
     cwb_result (*va_release)(uint64_t address, size_t size);
-    cwb_result (*phys_create)(uint32_t device, size_t size, struct cwb_phys **out);
-    void       (*phys_destroy)(struct cwb_phys *p);     /* the memory lives on while it is mapped */
+    cwb_result (*phys_create)(uint32_t device, size_t size, bool shared, struct cwb_phys **out);        /* shared: it may be exported */
+    void       (*phys_destroy)(struct cwb_phys *p);     /* nothing of it is mapped, unless it was imported: then it lives on while it is */
     cwb_result (*va_map)(uint64_t address, size_t size, struct cwb_phys *p, size_t offset);
     cwb_result (*va_unmap)(uint64_t address, size_t size);
     cwb_result (*va_protect)(uint64_t address, size_t size, bool readable, bool writable);

@@ -35,6 +35,8 @@ struct block {
 
 struct cw_va_phys {
     int fd;
+    bool own;                   /* a file for it alone, from its beginning; else a part of `physical` */
+    uint64_t offset;
     size_t size;
     struct cw_fd_file file;
 };
@@ -69,9 +71,9 @@ share_is_open(void)
 
 /* Lock held. */
 static bool
-tell(uint64_t from, uint64_t to, int prot, enum cw_va_memory memory, int fd, uint64_t offset)
+tell(uint64_t from, uint64_t to, int prot, enum cw_va_memory memory)
 {
-    return !changed || from >= to || changed(&(struct cw_va_pages){ from, to - from, prot, memory, fd, offset });
+    return !changed || from >= to || changed(&(struct cw_va_pages){ .address = from, .size = to - from, .prot = prot, .memory = memory, .fd = -1 });
 }
 
 static uint64_t
@@ -129,17 +131,26 @@ runs_at(const struct runs *r, uint64_t a)
     return lo;
 }
 
+/* Room for n runs. */
+static bool
+runs_reserve(struct runs *r, size_t n)
+{
+    size_t capacity = r->capacity ? r->capacity : 16;
+    while (capacity < n)
+        capacity *= 2;
+    struct block *b = capacity == r->capacity ? r->at : realloc(r->at, capacity * sizeof *b);
+    if (!b)
+        return false;
+    r->at = b;
+    r->capacity = capacity;
+    return true;
+}
+
 static bool
 runs_insert(struct runs *r, size_t at, uint64_t from, uint64_t to)
 {
-    if (r->n == r->capacity) {
-        size_t n = r->capacity ? r->capacity * 2 : 16;
-        struct block *b = realloc(r->at, n * sizeof *b);
-        if (!b)
-            return false;
-        r->at = b;
-        r->capacity = n;
-    }
+    if (!runs_reserve(r, r->n + 1))
+        return false;
     memmove(r->at + at + 1, r->at + at, (r->n - at) * sizeof *r->at);
     r->at[at] = (struct block){ from, to - from };
     r->n++;
@@ -370,7 +381,7 @@ empty_pages(uint64_t from, uint64_t to, bool close)
     bool ok = true;
     if (all_shared) {
         if (close)
-            (void)tell(from, to, PROT_NONE, CW_VA_OF_REGION, -1, 0);
+            (void)tell(from, to, PROT_NONE, CW_VA_OF_REGION);
         if (!share_is_open())
             return false;
         (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(from - base), (off_t)(to - from));
@@ -526,7 +537,7 @@ open_pages(uint64_t address, uint64_t size)
     runs_add(&opened, from, to);
     if (size >= CW_VA_GRANULE && !are_many())           /* a mapping of its own */
         madvise((void *)(uintptr_t)from, to - from, MADV_HUGEPAGE);
-    return tell(from, to, PROT_READ | PROT_WRITE, CW_VA_OF_REGION, -1, 0) ? CWB_OK : CWB_NOMEM;
+    return tell(from, to, PROT_READ | PROT_WRITE, CW_VA_OF_REGION) ? CWB_OK : CWB_NOMEM;
 }
 
 cwb_result
@@ -702,15 +713,57 @@ cw_va_is_of_program(uint64_t address, size_t size)
     return true;
 }
 
-cwb_result
-cw_va_phys_create(size_t size, struct cw_va_phys **out)
+/* The physical memory that no other process can have: parts of one file, since a program may have more of them than descriptors. */
+static struct {
+    int fd;
+    struct cw_fd_file file;
+    struct runs used;           /* with room for `parts`, so that giving one back needs no memory */
+    size_t parts;
+} physical = { .fd = -1 };      /* lock */
+
+/* False: it gets a file of its own. Lock held. */
+static bool
+take_part(struct cw_va_phys *p)
 {
-    struct cw_va_phys *p = malloc(sizeof *p);
+    if (physical.fd < 0 && ((physical.fd = cw_memory_file("cudaway-physical", CW_VA_SIZE)) < 0 || !cw_fd_file(physical.fd, &physical.file)))
+        return false;
+    if (!cw_fd_is(physical.fd, &physical.file) || !runs_reserve(&physical.used, physical.parts + 1))
+        return false;
+    uint64_t at = 0;
+    for (size_t i = 0; i < physical.used.n && physical.used.at[i].address - at < p->size; i++)
+        at = physical.used.at[i].address + physical.used.at[i].size;
+    if (at > CW_VA_SIZE || p->size > CW_VA_SIZE - at)
+        return false;
+    runs_add(&physical.used, at, at + p->size);
+    physical.parts++;
+    p->fd = physical.fd;
+    p->file = physical.file;
+    p->offset = at;
+    return true;
+}
+
+static void
+give_part(const struct cw_va_phys *p)
+{
+    if (cw_fd_is(p->fd, &p->file))
+        (void)fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->offset, (off_t)p->size);
+    pthread_mutex_lock(&lock);
+    runs_cut(&physical.used, p->offset, p->offset + p->size);
+    physical.parts--;
+    pthread_mutex_unlock(&lock);
+}
+
+cwb_result
+cw_va_phys_create(size_t size, bool shared_with_others, struct cw_va_phys **out)
+{
+    struct cw_va_phys *p = calloc(1, sizeof *p);
     if (!p)
         return CWB_NOMEM;
     p->size = size;
-    p->fd = cw_memory_file("cudaway", size);
-    if (p->fd < 0 || !cw_fd_file(p->fd, &p->file)) {
+    pthread_mutex_lock(&lock);
+    p->own = shared_with_others || !take_part(p);
+    pthread_mutex_unlock(&lock);
+    if (p->own && ((p->fd = cw_memory_file("cudaway", size)) < 0 || !cw_fd_file(p->fd, &p->file))) {
         free(p);
         return CWB_NOMEM;
     }
@@ -727,7 +780,7 @@ cw_va_phys_import(int fd, size_t size, struct cw_va_phys **out)
     struct cw_va_phys *p = malloc(sizeof *p);
     if (!p)
         return CWB_NOMEM;
-    *p = (struct cw_va_phys){ fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), size, { st.st_dev, st.st_ino } };
+    *p = (struct cw_va_phys){ fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), true, 0, size, { st.st_dev, st.st_ino } };
     if (p->fd < 0) {
         free(p);
         return CWB_NOMEM;
@@ -739,7 +792,7 @@ cw_va_phys_import(int fd, size_t size, struct cw_va_phys **out)
 cwb_result
 cw_va_phys_export(struct cw_va_phys *p, int *fd)
 {
-    *fd = cw_fd_is(p->fd, &p->file) ? fcntl(p->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+    *fd = p->own && cw_fd_is(p->fd, &p->file) ? fcntl(p->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
     return *fd < 0 ? CWB_NOMEM : CWB_OK;
 }
 
@@ -748,7 +801,10 @@ cw_va_phys_destroy(struct cw_va_phys *p)
 {
     if (!p)
         return;
-    cw_fd_close(p->fd, &p->file);
+    if (p->own)
+        cw_fd_close(p->fd, &p->file);
+    else
+        give_part(p);
     free(p);
 }
 
@@ -763,10 +819,12 @@ cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset)
 {
     if (!inside(address, size) || offset > p->size || size > p->size - offset || offset % PAGE)
         return CWB_INVALID;
+    offset += p->offset;
     pthread_mutex_lock(&lock);
     bool ok = cw_fd_is(p->fd, &p->file) &&
               mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, p->fd, (off_t)offset) != MAP_FAILED;
-    if (ok && !tell(address, address + size, PROT_NONE, CW_VA_OF_FILE, p->fd, offset)) {
+    const struct cw_va_pages now = { address, size, PROT_NONE, CW_VA_OF_FILE, p->fd, !p->own, offset };
+    if (ok && changed && !changed(&now)) {
         ok = false;
         (void)close_pages(address, address + size);
     }
@@ -792,7 +850,7 @@ cw_va_protect(uint64_t address, size_t size, bool readable, bool writable)
         return CWB_INVALID;
     int prot = (readable ? PROT_READ : 0) | (writable ? PROT_READ | PROT_WRITE : 0);
     pthread_mutex_lock(&lock);
-    bool ok = !mprotect((void *)(uintptr_t)address, size, prot) && tell(address, address + size, prot, CW_VA_AS_BEFORE, -1, 0);
+    bool ok = !mprotect((void *)(uintptr_t)address, size, prot) && tell(address, address + size, prot, CW_VA_AS_BEFORE);
     pthread_mutex_unlock(&lock);
     return ok ? CWB_OK : CWB_NOMEM;
 }

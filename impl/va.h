@@ -52,13 +52,14 @@ bool cw_va_contains(uint64_t address, size_t size);
 /* Has every page of it something in it that is not device memory? What a program may register. */
 bool cw_va_is_of_program(uint64_t address, size_t size);
 
-/* Physical memory for va_map: a file (cw_memory_file). */
+/* Physical memory for va_map: of a file (cw_memory_file), which is its own where it is for other processes too, and else one for all. It is destroyed when
+ * nothing of it is mapped any more. */
 struct cw_va_phys;
-cwb_result cw_va_phys_create(size_t size, struct cw_va_phys **out);
+cwb_result cw_va_phys_create(size_t size, bool shared, struct cw_va_phys **out);
 void       cw_va_phys_destroy(struct cw_va_phys *p);
 /* A second name for the memory behind fd, which is duplicated; size bytes of it. */
 cwb_result cw_va_phys_import(int fd, size_t size, struct cw_va_phys **out);
-cwb_result cw_va_phys_export(struct cw_va_phys *p, int *fd);    /* the caller's to close */
+cwb_result cw_va_phys_export(struct cw_va_phys *p, int *fd);    /* of what is shared; the caller's to close */
 /* Make the pages under [address, address + size), which cw_va_alloc gave, those of a file that other processes can map: *fd (this file's, one a
  * process), *offset there. Contents are kept, also what others write meanwhile. Whole pages are shared, with other blocks on
  * them. CWB_INVALID: it lies in no block. */
@@ -71,8 +72,9 @@ struct cw_va_pages {
     uint64_t address, size;
     int prot;
     enum cw_va_memory memory;
-    int fd;                     /* OF_FILE: whose that stays, and the place in it */
-    uint64_t offset;
+    int fd;                     /* OF_FILE: whose that stays, */
+    bool lasts;                 /* for as long as the process; */
+    uint64_t offset;            /* the place in it */
 };
 typedef bool cw_va_changed_fn(const struct cw_va_pages *p);     /* the internal lock is held; false: no memory, and the change is not to be */
 cwb_result cw_va_share_all(cw_va_changed_fn *changed, int *fd, uint64_t *base, uint64_t *size);

@@ -367,7 +367,7 @@ cuda_va_release(uint64_t address, size_t size)
 }
 
 static cwb_result
-cuda_phys_create(uint32_t device, size_t size, struct cwb_phys **out)
+cuda_phys_create(uint32_t device, size_t size, bool shared, struct cwb_phys **out)
 {
     struct cwb_phys *p = calloc(1, sizeof *p);
     if (!p)

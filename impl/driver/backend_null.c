@@ -342,10 +342,10 @@ null_mem_unregister(struct cwb_context *c, void *ptr, size_t size)
 }
 
 static cwb_result
-null_phys_create(uint32_t device, size_t size, struct cwb_phys **out)
+null_phys_create(uint32_t device, size_t size, bool shared, struct cwb_phys **out)
 {
     INJECT("phys_create");
-    return cw_va_phys_create(size, (struct cw_va_phys **)out);
+    return cw_va_phys_create(size, shared, (struct cw_va_phys **)out);
 }
 
 static void

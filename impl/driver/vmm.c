@@ -180,7 +180,7 @@ drv_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAl
     if (size > d->props.total_memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
     struct cwb_phys *be;
-    e = result_of(d->b->phys_create(d->index, size, &be));
+    e = result_of(d->b->phys_create(d->index, size, prop->requestedHandleTypes != 0, &be));
     return e == CUDA_SUCCESS ? publish(d, be, size, prop, handle) : e;
 }
 
@@ -422,12 +422,14 @@ drv_cuMemUnmap(CUdeviceptr ptr, size_t size)
                 l = &m->next;
             }
         }
-        for (const struct mapping *m = gone; m; m = m->next) {
+        for (struct mapping *m = gone; m; m = m->next) {
             CUresult f = CUDA_SUCCESS;
             if (m->phys->multicast)     /* its parts are mapped one by one */
                 each_part(m, m->address, m->size, unmap_part, NULL);
             else
                 f = result_of(g.backend->va_unmap(m->address, m->size));
+            if (f != CUDA_SUCCESS)
+                handle_ref(&m->phys->obj);      /* for good: the memory may still be there */
             e = e == CUDA_SUCCESS ? f : e;
         }
     }

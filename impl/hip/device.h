@@ -135,7 +135,7 @@ void hip_memory_trim(struct cwb_context *c);        /* free the kept memory */
 bool hip_has_vmm(void);
 cwb_result hip_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address);
 cwb_result hip_va_release(uint64_t address, size_t size);
-cwb_result hip_phys_create(uint32_t device, size_t size, struct cwb_phys **out);
+cwb_result hip_phys_create(uint32_t device, size_t size, bool shared, struct cwb_phys **out);
 void hip_phys_destroy(struct cwb_phys *p);
 cwb_result hip_va_map(uint64_t address, size_t size, struct cwb_phys *p, size_t offset);
 cwb_result hip_va_unmap(uint64_t address, size_t size);

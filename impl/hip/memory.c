@@ -163,7 +163,7 @@ hip_va_release(uint64_t address, size_t size)
 }
 
 cwb_result
-hip_phys_create(uint32_t device, size_t size, struct cwb_phys **out)
+hip_phys_create(uint32_t device, size_t size, bool shared, struct cwb_phys **out)
 {
     struct hip_allocation_prop prop = { .type = hipMemAllocationTypePinned, .location = { hipMemLocationTypeDevice, (int)device } };
     if (!hip_has_vmm())

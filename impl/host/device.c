@@ -466,7 +466,7 @@ struct cwb_phys {
 };
 
 static cwb_result
-host_phys_create(uint32_t device, size_t size, struct cwb_phys **out)
+host_phys_create(uint32_t device, size_t size, bool shared, struct cwb_phys **out)
 {
     if (device >= cwh_device.count)
         return CWB_NO_DEVICE;
@@ -476,7 +476,7 @@ host_phys_create(uint32_t device, size_t size, struct cwb_phys **out)
     p->size = size;
     cwb_result r = CWB_NOMEM;
     if (charge(size)) {
-        r = cw_va_phys_create(size, &p->memory);
+        r = cw_va_phys_create(size, shared, &p->memory);
         if (r != CWB_OK)
             discharge(size);
     }

@@ -50,7 +50,8 @@ struct runtime {
 /* Pages of the region that are not its file's PROT_NONE. */
 struct pages {
     uint64_t from, to;
-    int prot, fd;               /* fd: -1, or ours, of another file */
+    int prot, fd;               /* fd: -1, or of another file: */
+    bool lasts;                 /* impl/va.c's, else ours */
     uint64_t offset;
     struct cw_fd_file file;     /* of fd */
 };
@@ -278,7 +279,7 @@ pages_insert(size_t at, struct pages p)
 static void
 pages_remove(size_t at)
 {
-    if (isolate.pages[at].fd >= 0)
+    if (isolate.pages[at].fd >= 0 && !isolate.pages[at].lasts)
         cw_fd_close(isolate.pages[at].fd, &isolate.pages[at].file);
     memmove(isolate.pages + at, isolate.pages + at + 1, (isolate.npages - at - 1) * sizeof *isolate.pages);
     isolate.npages--;
@@ -294,7 +295,7 @@ pages_split(uint64_t a)
             continue;
         p.offset += a - p.from;
         p.from = a;
-        if (p.fd >= 0 && (!cw_fd_is(p.fd, &p.file) || (p.fd = fcntl(p.fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) < 0))
+        if (p.fd >= 0 && !p.lasts && (!cw_fd_is(p.fd, &p.file) || (p.fd = fcntl(p.fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) < 0))
             return false;
         isolate.pages[i].to = a;
         return pages_insert(i + 1, p);
@@ -315,20 +316,23 @@ pages_keep(const struct cw_va_pages *p)
     if (p->memory == CW_VA_AS_BEFORE) {
         uint64_t at = from;
         for (; i < isolate.npages && isolate.pages[i].from < to; i++) {
-            if (at < isolate.pages[i].from && !pages_insert(i, (struct pages){ at, isolate.pages[i].from, p->prot, -1, 0, { 0, 0 } }))
+            if (at < isolate.pages[i].from && !pages_insert(i, (struct pages){ .from = at, .to = isolate.pages[i].from, .prot = p->prot, .fd = -1 }))
                 return false;
             isolate.pages[i].prot = p->prot;
             at = isolate.pages[i].to;
         }
-        return at >= to || pages_insert(i, (struct pages){ at, to, p->prot, -1, 0, { 0, 0 } });
+        return at >= to || pages_insert(i, (struct pages){ .from = at, .to = to, .prot = p->prot, .fd = -1 });
     }
     while (i < isolate.npages && isolate.pages[i].from < to)
         pages_remove(i);
     if (p->memory == CW_VA_OF_REGION && p->prot == PROT_NONE)
         return true;
-    struct pages keep = { from, to, p->prot, -1, p->offset, { 0, 0 } };
-    if (p->memory == CW_VA_OF_FILE && ((keep.fd = fcntl(p->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) < 0 || !cw_fd_file(keep.fd, &keep.file)))
-        return false;
+    struct pages keep = { .from = from, .to = to, .prot = p->prot, .fd = -1, .lasts = p->lasts, .offset = p->offset };
+    if (p->memory == CW_VA_OF_FILE) {
+        keep.fd = p->lasts ? p->fd : fcntl(p->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        if (keep.fd < 0 || !cw_fd_file(keep.fd, &keep.file))
+            return false;
+    }
     /* Neighbours of the region's file are one, so that the list stays as short as the kernel's own. */
     if (keep.fd < 0 && i > 0 && isolate.pages[i - 1].to == from && isolate.pages[i - 1].fd < 0 && isolate.pages[i - 1].prot == keep.prot) {
         isolate.pages[i - 1].to = to;

@@ -2,6 +2,7 @@
  * Every form of copy and fill against a plain loop, pointer attributes, registered and managed memory. */
 #include "tests/driver/test.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -559,6 +560,50 @@ numbered(const CUdeviceptr *p, unsigned n, unsigned first, unsigned step, bool f
     return true;
 }
 
+static unsigned
+descriptors(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* Physical memory takes no descriptors, of which a program often may have no more than 1,024: not for the handle, nor where it is mapped. */
+static void
+many_handles(size_t grain)
+{
+    enum { MANY = 200 };
+    static CUmemGenericAllocationHandle h[MANY];
+    CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } };
+    CUmemAccessDesc all = { .location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    CUdeviceptr p;
+    unsigned failed = 0, before = descriptors(), v;
+    OK(cuMemAddressReserve(&p, MANY * grain, 0, 0, 0));
+    for (unsigned i = 0; i < MANY; i++)
+        failed += cuMemCreate(&h[i], grain, &prop, 0) != CUDA_SUCCESS;
+    for (unsigned i = 0; i < MANY; i++)         /* in another order */
+        failed += cuMemMap(p + i * grain, grain, 0, h[(i * 7) % MANY], 0) != CUDA_SUCCESS;
+    OK(cuMemSetAccess(p, MANY * grain, &all, 1));
+    EXPECT(!failed && descriptors() <= before + 2);
+    for (unsigned i = 0; i < MANY; i++)
+        failed += cuMemcpyHtoD_v2(p + i * grain + 8, &i, sizeof i) != CUDA_SUCCESS;
+    for (unsigned i = 0; i < MANY; i += 2)      /* every second one is another's in turn */
+        failed += cuMemUnmap(p + i * grain, grain) || cuMemRelease(h[(i * 7) % MANY]) || cuMemCreate(&h[(i * 7) % MANY], grain, &prop, 0) ||
+                  cuMemMap(p + i * grain, grain, 0, h[(i * 7) % MANY], 0) || cuMemSetAccess(p + i * grain, grain, &all, 1) ||
+                  cuMemcpyHtoD_v2(p + i * grain + 8, &i, sizeof i);
+    for (unsigned i = 0; i < MANY; i++)
+        failed += cuMemcpyDtoH_v2(&v, p + i * grain + 8, sizeof v) || v != i;
+    OK(cuMemUnmap(p, MANY * grain));
+    for (unsigned i = 0; i < MANY; i++)
+        failed += cuMemRelease(h[i]) != CUDA_SUCCESS;
+    OK(cuMemAddressFree(p, MANY * grain));
+    EXPECT(!failed);
+}
+
 /* Memory in many pieces takes a part of the 65,530 mappings that a process may have; the program has the rest for its threads and files. Each hole is
  * used again, and its neighbours keep what they hold. */
 static void
@@ -603,9 +648,11 @@ main(void)
         multicast();
     pools();
     const char *device = getenv("CUDAWAY_DEVICE");
-    if (device && (!strcmp(device, "host") || !strcmp(device, "null")))        /* whose memory is this process's, by impl/va.c */
-        for (unsigned pool = 0; pool < 2; pool++)
-            holes(pool);
+    if (device && (!strcmp(device, "host") || !strcmp(device, "null"))) {      /* whose memory is this process's, by impl/va.c */
+        many_handles(2 << 20);
+        holes(false);
+        holes(true);
+    }
     OK(cuCtxDestroy_v2(c));
     return failures != 0;
 }

@@ -383,7 +383,7 @@ test_vmm(void)
     uint64_t at, again;
     struct cwb_phys *p;
     enum { M = 2 << 20 };
-    CHECK(b->va_reserve(2 * M, M, 0, &at) == CWB_OK && b->phys_create(0, M, &p) == CWB_OK);
+    CHECK(b->va_reserve(2 * M, M, 0, &at) == CWB_OK && b->phys_create(0, M, false, &p) == CWB_OK);
     CHECK(b->va_reserve(M, M, at, &again) == CWB_ADDRESS_IN_USE);
     CHECK(b->va_map(at, M, p, 0) == CWB_OK && b->va_map(at + M, M, p, 0) == CWB_OK);
     CHECK(b->va_protect(at, 2 * M, true, true) == CWB_OK);
