@@ -44,7 +44,7 @@ struct cw_buf;
     X(CWB_ADDRESS_IN_USE,     "the address range is taken")                            \
     X(CWB_ALREADY,            "already registered or mapped")                          \
     X(CWB_NOT_PERMITTED,      "not permitted in a host function")                      \
-    X(CWB_SYSTEM,             "the operating system refused a file")                   \
+    X(CWB_SYSTEM,             "the operating system refused a file or a process")      \
     X(CWB_INTERNAL,           "internal error")                                        \
     X(CWB_ILLEGAL_ADDRESS,    "illegal memory address")                                \
     X(CWB_MISALIGNED,         "misaligned address")                                    \

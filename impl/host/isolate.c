@@ -484,7 +484,8 @@ spawn(int socket)
     return pidfd;
 }
 
-/* Lock held. *taken: the kernel has placed something of the process where the program has device memory or code. CWB_UNSUPPORTED: it cannot be used. */
+/* Lock held. *taken: the kernel has placed something of the process where the program has device memory or code. CWB_UNSUPPORTED: it cannot be used; CWB_SYSTEM: it
+ * ended. */
 static cwb_result
 greet(struct runtime *r, bool *taken)
 {
@@ -492,10 +493,11 @@ greet(struct runtime *r, bool *taken)
     struct cwh_hello *h = calloc(1, sizeof *h);
     const int fds[3] = { isolate.region_fd, isolate.code_fd, (int)syscall(SYS_pidfd_open, getpid(), 0) };
     const char *why = "out of memory";
-    bool ok = false;
+    bool ok = false, ended = false;
     *taken = false;
     if (h && (!send_request(&q, fds, fds[2] < 0 ? 2 : 3) || receive(h, sizeof *h) != (ssize_t)sizeof *h)) {
         why = "it ended";
+        ended = true;
     } else if (h) {
         h->text[sizeof h->text - 1] = 0;
         ok = h->result == CWB_OK && h->nruntime == cwh_exec_runtime()->count && h->nsupport <= CWH_MAX_ADDRESSES - h->nruntime;
@@ -518,7 +520,7 @@ greet(struct runtime *r, bool *taken)
     }
     if (fds[2] >= 0)
         close(fds[2]);
-    const cwb_result result = ok ? CWB_OK : h ? CWB_UNSUPPORTED : CWB_NOMEM;
+    const cwb_result result = ok ? CWB_OK : !h ? CWB_NOMEM : ended ? CWB_SYSTEM : CWB_UNSUPPORTED;
     free(h);
     return result;
 }
