@@ -453,6 +453,8 @@ check_call(struct check *c)
     const struct ptx_operand *o = c->in->operand;
     const struct ptx_function *f = NULL;
     const char *name;
+    if (o[3].kind == PTX_OPND_TABLE && o[3].table->labels)
+        return FAIL(c, 3007, "'%s' is neither a .calltargets nor a .callprototype", o[3].table->name);
     if (o[1].kind == PTX_OPND_SYM) {
         f = o[1].sym->func;
         name = o[1].sym->name;
@@ -466,8 +468,6 @@ check_call(struct check *c)
             return FAIL(c, 3086, "an indirect call needs a .callprototype or .calltargets");
         f = o[3].table->proto ? o[3].table->proto : o[3].table->count ? o[3].table->funcs[0]->func : NULL;
     }
-    if (o[3].kind == PTX_OPND_TABLE && o[3].table->labels)
-        return FAIL(c, 3007, "'%s' is neither a .calltargets nor a .callprototype", o[3].table->name);
     return !f || (check_arguments(c, &o[0], f->rets, f->nrets, "result", name) &&
                   check_arguments(c, &o[2], f->params, f->nparams, "argument", name));
 }
