@@ -484,6 +484,13 @@ damage)
         [ -s out ] || fail "names: $what printed nothing"
         grep -q "$(printf '\033')" out err && fail "names that write to a terminal, in $what"
     done
+    # A parameter's name in a module, which is shown with its values.
+    want 0 record -q -o k -- "$APP" fixture
+    want 0 "$TRACE" show k
+    has out 'params a='
+    LC_ALL=C sed -i 's/\.param \.f32 a,/.param .f32 \x1b,/' k/modules/*.ptx
+    want 0 "$TRACE" show k
+    has out 'params ?='
     # Files of the trace that are not there.
     for what in metadata 'calls_*' '*'; do
         rm -rf gone && cp -r r gone

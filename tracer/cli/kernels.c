@@ -5,6 +5,7 @@
 #include "tracer/cli/kernels.h"
 
 #include "impl/base/file.h"
+#include "impl/base/text.h"
 #include "jit/jit.h"
 #include "tracer/cli/cli.h"
 
@@ -96,6 +97,7 @@ parse_param(struct text *t, struct kn_param *out, unsigned *offset, bool *last)
             snprintf(out->type, sizeof out->type, "%.7s", w + 1);
         } else if (w[0] != '.') {
             snprintf(out->name, sizeof out->name, "%s", w);
+            cw_text_make_safe(out->name, "");
         }
     }
     *last = w[0] == ')';
@@ -117,7 +119,10 @@ parse_entry(struct kn_list *list, struct text *t, const char *start, size_t at)
     char name[8192], w[64];
     struct kn_param params[MAX_PARAMS];
     unsigned n = 0, offset = 0, depth = 0;
-    if (!word(t, name, sizeof name) || kernels_find(list, name))
+    if (!word(t, name, sizeof name))
+        return;
+    cw_text_make_safe(name, "\t");          /* as the reader of events has it */
+    if (kernels_find(list, name))
         return;
     word(t, w, sizeof w);
     if (!strcmp(w, "(")) {
