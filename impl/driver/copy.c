@@ -195,7 +195,7 @@ copy_now(struct ctx *c, const struct end *dst, const struct end *src, size_t wid
         bool wait = *out == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync));
         if (wait)
             handle_ref(&s->obj);
-        stream_end(s);
+        stream_end_work(s);
         if (wait) {
             *out = result_of(c->b->stream_sync(s->be));
             handle_put(&s->obj);
@@ -237,7 +237,7 @@ copy(const struct end *dst, const struct end *src, size_t width, size_t height, 
     e = stream_begin(s);
     if (e == CUDA_SUCCESS) {
         e = copy_submit(s->obj.ctx, s->be, &j);
-        stream_end(s);
+        stream_end_work(s);
     }
     if (e == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync)))
         e = result_of(s->obj.ctx->b->stream_sync(s->be));
@@ -666,7 +666,7 @@ fill_now(struct ctx *c, const CUDA_MEMSET_NODE_PARAMS *p, CUstream hStream, bool
         return false;
     if (*out == CUDA_SUCCESS) {
         *out = fill_submit(c, s->be, &j);
-        stream_end(s);
+        stream_end_work(s);
     }
     return true;
 }
@@ -700,7 +700,7 @@ fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width,
     if (e != CUDA_SUCCESS)
         return e;
     e = fill_submit(s->obj.ctx, s->be, &j);
-    stream_end(s);
+    stream_end_work(s);
     if (e == CUDA_SUCCESS && !async && fill_waits(&j))
         e = result_of(s->obj.ctx->b->stream_sync(s->be));
     return e;

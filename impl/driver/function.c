@@ -335,7 +335,7 @@ launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch 
         if (e == CUDA_SUCCESS && stream_enter(c, hStream, &now, &e)) {
             if (e == CUDA_SUCCESS) {
                 e = result_of(device_launch(c, now->be, f, l));
-                stream_end(now);
+                stream_end_work(now);
             }
             return e;
         }
@@ -364,7 +364,7 @@ launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch 
     if (e != CUDA_SUCCESS)
         return e;
     e = result_of(device_launch(f->obj.ctx, s->be, f, l));
-    stream_end(s);
+    stream_end_work(s);
     return e;
 }
 

@@ -645,6 +645,7 @@ drv_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     else
         e = submit(x, s);
     pthread_mutex_unlock(&x->lock);
+    stream_make_room(s);
     return e;
 }
 

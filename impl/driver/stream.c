@@ -386,6 +386,28 @@ stream_end(struct stream *s)
     pthread_mutex_unlock(&s->obj.ctx->order);
 }
 
+void
+stream_make_room(struct stream *s)
+{
+    const struct cwb_backend *b = s->obj.ctx->b;
+    if (b->stream_is_full && b->stream_is_full(s->be))
+        b->stream_make_room(s->be);
+}
+
+void
+stream_end_work(struct stream *s)
+{
+    struct ctx *c = s->obj.ctx;
+    const bool full = __builtin_expect(c->b->stream_is_full && c->b->stream_is_full(s->be), 0);
+    if (full)
+        handle_ref(&s->obj);
+    pthread_mutex_unlock(&c->order);
+    if (full) {
+        stream_make_room(s);
+        handle_put(&s->obj);
+    }
+}
+
 bool
 stream_enter(struct ctx *c, CUstream h, struct stream **out, CUresult *e)
 {
@@ -744,7 +766,7 @@ submit_host_call(CUstream hStream, CUstreamCallback callback, CUhostFn fn, void 
     if (e != CUDA_SUCCESS)
         return e;
     e = issue(s->obj.ctx, s->be, (struct host_call){ .callback = callback, .fn = fn, .stream = hStream, .user = user });
-    stream_end(s);
+    stream_end(s);                      /* NVIDIA's driver 580 takes any number of these */
     return e;
 }
 

@@ -614,6 +614,8 @@ host_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, 
     .stream_destroy = cwh_stream_destroy, \
     .stream_query = cwh_stream_query, \
     .stream_sync = cwh_stream_sync, \
+    .stream_is_full = cwh_stream_is_full, \
+    .stream_make_room = cwh_stream_make_room, \
     .event_create = cwh_event_create, \
     .event_destroy = cwh_event_destroy, \
     .event_record = cwh_event_record, \

@@ -116,6 +116,11 @@ cwb_result cwh_stream_create(struct cwb_context *c, int priority, struct cwb_str
 void       cwh_stream_destroy(struct cwb_stream *s);
 cwb_result cwh_stream_query(struct cwb_stream *s);
 cwb_result cwh_stream_sync(struct cwb_stream *s);
+/* Operations in a stream, of some 500 bytes each, behind which a call waits. NVIDIA's driver 580 lets it wait behind 1,021, so a program that gets along with
+ * that gets along with this. */
+enum { CWH_MOST_QUEUED = 1 << 16 };
+bool cwh_stream_is_full(struct cwb_stream *s);
+void cwh_stream_make_room(struct cwb_stream *s);
 cwb_result cwh_event_create(struct cwb_context *c, uint32_t flags, struct cwb_event **out);
 void       cwh_event_destroy(struct cwb_event *e);
 cwb_result cwh_event_record(struct cwb_event *e, struct cwb_stream *s);

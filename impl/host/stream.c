@@ -25,6 +25,7 @@ struct cwb_stream {
     pthread_cond_t work, done;
     struct cwh_op *first, **last;
     uint64_t submitted, completed;
+    _Atomic uint64_t waiting;           /* submitted - completed, to be read without the lock */
     uint64_t awaited;               /* the least count of completed operations that a thread waits for; NOBODY: none does */
     unsigned refs;                  /* context.lock: the list's and those of cwh_context_wait */
     bool gone;                      /* context.lock: off the list */
@@ -297,6 +298,7 @@ op_done(struct cwb_stream *s, struct cwh_op *op)
 
     /* Wake those who wait for this one, and nobody for each of those before it. */
     pthread_mutex_lock(&s->lock);
+    atomic_store_explicit(&s->waiting, s->submitted - s->completed - 1, memory_order_relaxed);
     if (++s->completed >= s->awaited) {
         s->awaited = NOBODY;
         pthread_cond_broadcast(&s->done);
@@ -391,6 +393,7 @@ submit(struct cwb_stream *s, struct cwh_op *op)
         *s->last = op;
         s->last = &op->next;
         s->submitted++;
+        atomic_store_explicit(&s->waiting, s->submitted - s->completed, memory_order_relaxed);
         pthread_cond_signal(&s->work);
     }
     pthread_mutex_unlock(&s->lock);
@@ -470,9 +473,8 @@ cwh_stream_query(struct cwb_stream *s)
 
 /* s->lock held. */
 static void
-wait_completed(struct cwb_stream *s)
+wait_completed(struct cwb_stream *s, uint64_t target)
 {
-    uint64_t target = s->submitted;
     while (s->completed < target) {
         if (target < s->awaited)
             s->awaited = target;
@@ -484,10 +486,25 @@ cwb_result
 cwh_stream_sync(struct cwb_stream *s)
 {
     pthread_mutex_lock(&s->lock);
-    wait_completed(s);
+    wait_completed(s, s->submitted);
     pthread_mutex_unlock(&s->lock);
     cwh_output_flush(s->context->output);
     return context_result(s->context);
+}
+
+bool
+cwh_stream_is_full(struct cwb_stream *s)
+{
+    return atomic_load_explicit(&s->waiting, memory_order_relaxed) > CWH_MOST_QUEUED;
+}
+
+void
+cwh_stream_make_room(struct cwb_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->submitted > CWH_MOST_QUEUED / 2)
+        wait_completed(s, s->submitted - CWH_MOST_QUEUED / 2);
+    pthread_mutex_unlock(&s->lock);
 }
 
 void
@@ -505,7 +522,7 @@ cwh_context_wait(struct cwb_context *c, bool gone)
         s->refs++;
         pthread_mutex_unlock(&c->lock);
         pthread_mutex_lock(&s->lock);
-        wait_completed(s);
+        wait_completed(s, s->submitted);
         pthread_mutex_unlock(&s->lock);
         pthread_mutex_lock(&c->lock);
         next = s->gone ? c->streams : s->next;

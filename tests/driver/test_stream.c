@@ -300,6 +300,50 @@ hints(CUstream from, CUstream to, int highest)
     EXPECT(v.syncPolicy == CU_SYNC_POLICY_AUTO);
 }
 
+/* A program that submits faster than its device works does not fill the memory with what is queued: its calls wait, and other streams and threads go on. */
+enum { ENDLESS = 80000 };
+static _Atomic unsigned submitted;
+
+struct endless { CUcontext c; CUstream s; CUdeviceptr p; };
+
+static void *
+submit_endlessly(void *user)
+{
+    const struct endless *e = user;
+    OK(cuCtxSetCurrent(e->c));
+    for (unsigned i = 0; i < ENDLESS; i++) {
+        OK(cuMemsetD32Async(e->p, i, 1, e->s));
+        atomic_fetch_add(&submitted, 1);
+    }
+    return NULL;
+}
+
+static void
+full_queue(CUcontext c, CUstream s, CUstream other)
+{
+    struct endless e = { c, s, 0 };
+    pthread_t t;
+    unsigned v = 0, before = 0, now;
+    OK(cuMemAlloc_v2(&e.p, 8));
+    atomic_store(&submitted, 0);
+    close_gate(s);
+    OK(pthread_create(&t, NULL, submit_endlessly, &e));
+    for (now = 1; now != before; pause_ms(200)) {       /* until it does not go on */
+        before = now;
+        now = atomic_load(&submitted);
+    }
+    EXPECT(now > 1000 && now < ENDLESS);
+    OK(cuMemsetD32Async(e.p + 4, 5, 1, other));
+    OK(cuStreamSynchronize(other));
+    EXPECT_RESULT(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+    atomic_store(&gate, 1);
+    OK(pthread_join(t, NULL));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemcpyDtoH_v2(&v, e.p, 4));
+    EXPECT(atomic_load(&submitted) == ENDLESS && v == ENDLESS - 1);
+    OK(cuMemFree_v2(e.p));
+}
+
 int
 main(void)
 {
@@ -466,6 +510,13 @@ main(void)
         EXPECT_RESULT(cuStreamWaitValue32_v2(a, p + 1, 77, 0), CUDA_ERROR_INVALID_VALUE);
     } else {
         EXPECT(r == CUDA_ERROR_NOT_SUPPORTED);
+    }
+    const char *device = getenv("CUDAWAY_DEVICE");
+    if (device && !strcmp(device, "host") && !over_cuda) {      /* where another driver's calls wait, those of this one do that hold its lock */
+        CUstream s;
+        OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+        full_queue(ctx, s, free_running);
+        OK(cuStreamDestroy_v2(s));
     }
     departed(ctx, leave);
     departed(ctx, leave_with_thread);
