@@ -100,7 +100,7 @@ cw_elf_open(struct cw_elf *e, const char *path)
 {
     *e = (struct cw_elf){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
     if (e->fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : CW_ERR_IO;
+        return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : errno == ENOMEM || errno == EMFILE || errno == ENFILE ? CW_ERR_NOMEM : CW_ERR_IO;
     struct stat st;
     if (fstat(e->fd, &st) || !S_ISREG(st.st_mode) || st.st_size < 0) {
         cw_elf_close(e);

@@ -10,8 +10,8 @@
 struct cw_runtime;                  /* our Runtime of one major version */
 
 /* Our Runtime for copies of a major version: the file and what it exports, read once and kept. NULL after one message when there
- * is none. Thread safe. */
-struct cw_runtime *cw_runtime_for(unsigned major);
+ * is none; *again: memory or descriptors were short. Thread safe. */
+struct cw_runtime *cw_runtime_for(unsigned major, bool *again);
 /* Whether a file is one of ours: beside this code, or what CUDAWAY_RUNTIME_LIBRARY names. Also where that cannot be found out. */
 bool cw_runtime_is_ours(const char *path);
 /* What this and others ask the dynamic loader for, which waits while another thread loads a library: call it before locks are taken. */

@@ -79,16 +79,19 @@ find_copy(const char *path, uintptr_t bias, struct cw_runtime **runtime, bool *a
     path = named(path);
     const char *slash = strrchr(path, '/');
     cw_result r = cw_copy_find(path, bias, &c);
-    if (r == CW_ERR_UNSUPPORTED)
+    static _Atomic bool said;
+    if (r == CW_ERR_NOMEM && !atomic_exchange(&said, true))
+        cw_warn("%s cannot be read for want of memory or descriptors; it is looked at again when the driver is called again", path);
+    else if (r == CW_ERR_UNSUPPORTED)
         cw_warn("%s seems to hold a stripped CUDA Runtime, which cannot be redirected to ours; run `cudaway signatures` on the "
                 "libcudart_static.a that it was linked with, or link it with -cudart shared", slash ? slash + 1 : path);
-    else if (r)
+    else if (r && r != CW_ERR_NOMEM)
         cw_warn("%s: %s", path, cw_result_text(r));
     *again = r == CW_ERR_NOMEM;
     if (r || !c)
         return NULL;
-    *runtime = cw_runtime_for(c->major);
-    if (!*runtime)
+    *runtime = cw_runtime_for(c->major, again);
+    if (!*runtime && !*again)
         cw_error("%s: the CUDA Runtime %u inside is not redirected: CUDAway's is missing", c->shown, c->major);
     if (*runtime && cw_patch_check(c, *runtime) == CW_PATCH_NONE)
         return c;
@@ -132,6 +135,7 @@ struct object {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *objects;
 static size_t nobjects;
+static bool unread;                     /* of the last listing: memory or descriptors were short */
 static _Atomic unsigned long long looked_at;                /* dlpi_adds + 1 of the last listing; 0: none */
 static _Thread_local bool busy, restarting;
 
@@ -229,11 +233,13 @@ new_copies(void)
 {
     bool shared = false;
     struct batch *b = calloc(1, sizeof *b);
+    unread = !b;
     if (!b)
         return NULL;
     b->users = 1;
     b->copies = calloc(nobjects + 1, sizeof *b->copies);
     b->runtimes = calloc(nobjects + 1, sizeof *b->runtimes);
+    unread = !b->copies || !b->runtimes;
     for (size_t i = 0; b->copies && b->runtimes && i < nobjects; i++) {
         struct object *o = &objects[i];
         if (o->seen)
@@ -241,6 +247,7 @@ new_copies(void)
         bool again;
         o->copy = find_copy(o->path, o->bias, &o->runtime, &again);
         o->seen = !again;
+        unread |= again;
         if (!o->copy && !again)
             cw_redirect_compiler(o->path, o->bias);
         if (o->copy) {
@@ -443,7 +450,7 @@ cw_redirect_at_driver_call(void)
     pthread_mutex_lock(&lock);
     list_objects();
     struct batch *b = new_copies();
-    atomic_store_explicit(&looked_at, loads, memory_order_release);
+    atomic_store_explicit(&looked_at, unread ? 0 : loads, memory_order_release);
     pthread_mutex_unlock(&lock);
     restarting = redirect_batch(b);
     if (!restarting)

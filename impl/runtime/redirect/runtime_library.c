@@ -119,14 +119,16 @@ find_runtime(struct cw_runtime *r, unsigned major)
 }
 
 struct cw_runtime *
-cw_runtime_for(unsigned major)
+cw_runtime_for(unsigned major, bool *again)
 {
+    *again = false;
     if (major < FIRST_MAJOR || major >= FIRST_MAJOR + MAJORS)
         return NULL;
     struct cw_runtime *r = &runtimes[major - FIRST_MAJOR];
     pthread_mutex_lock(&lock);
     if (!r->tried) {
-        r->tried = find_runtime(r, major) != CW_ERR_NOMEM;
+        *again = find_runtime(r, major) == CW_ERR_NOMEM;
+        r->tried = !*again;
     }
     pthread_mutex_unlock(&lock);
     return r->names ? r : NULL;

@@ -172,6 +172,8 @@ at=$(nm ./plain | awk '$3 == "cudaFree" { print $1 }')
 said "other bytes" 'is not redirected to ours: cudaFree is not in memory what it is in the file.*-cudart shared' \
     env LD_PRELOAD="$here/spoil.so" SPOIL="$at" LD_LIBRARY_PATH="$lib" ./plain malloc
 grep -qx 'static cudaMalloc' "$work/out" || fail "a copy with other bytes was touched"
+said "no descriptors" 'cannot be read for want of memory or descriptors' env LD_LIBRARY_PATH="$lib" ./plain full free
+grep -qx 'ours cudaFree (nil)' "$work/out" || fail "a copy that could not be read stays as it is"
 said "our runtime is missing" "$work/none.so, the CUDA Runtime to redirect to, cannot be read" env CUDAWAY_LOG=error CUDAWAY_RUNTIME_LIBRARY="$work/none.so" \
     LD_LIBRARY_PATH="$lib" bash -c './plain free 2>&1 >/dev/null | head -n 1 >&2'
 said "a function that ours has not" 'its first call, cudaOnlyStatic, fails' env LD_LIBRARY_PATH="$lib" ./plain only
