@@ -403,7 +403,7 @@ stream_end_work(struct stream *s)
         handle_ref(&s->obj);
     pthread_mutex_unlock(&c->order);
     if (full) {
-        stream_make_room(s);
+        c->b->stream_make_room(s->be);
         handle_put(&s->obj);
     }
 }

@@ -422,7 +422,7 @@ drv_cuMemUnmap(CUdeviceptr ptr, size_t size)
                 l = &m->next;
             }
         }
-        for (struct mapping *m = gone; m; m = m->next) {
+        for (const struct mapping *m = gone; m; m = m->next) {
             CUresult f = CUDA_SUCCESS;
             if (m->phys->multicast)     /* its parts are mapped one by one */
                 each_part(m, m->address, m->size, unmap_part, NULL);

@@ -5,6 +5,7 @@
 
 #include "impl/api/cuda.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -37,6 +38,19 @@ enum { THREAD_SANITIZER = 1 };          /* this program has it */
 #else
 enum { THREAD_SANITIZER = 0 };
 #endif
+
+/* How many there are in a folder of /proc, "." and ".." included. */
+static inline int
+entries(const char *folder)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
 
 /* Ours over another driver, which answers some things otherwise. Before cuInit: the driver of tests/nvptx/inner.c changes the variable. */
 static inline bool

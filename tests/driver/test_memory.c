@@ -2,7 +2,6 @@
  * Every form of copy and fill against a plain loop, pointer attributes, registered and managed memory. */
 #include "tests/driver/test.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -560,18 +559,6 @@ numbered(const CUdeviceptr *p, unsigned n, unsigned first, unsigned step, bool f
     return true;
 }
 
-static unsigned
-descriptors(void)
-{
-    unsigned n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n;
-}
-
 /* Physical memory takes no descriptors, of which a program often may have no more than 1,024: not for the handle, nor where it is mapped. */
 static void
 many_handles(size_t grain)
@@ -581,14 +568,15 @@ many_handles(size_t grain)
     CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } };
     CUmemAccessDesc all = { .location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
     CUdeviceptr p;
-    unsigned failed = 0, before = descriptors(), v;
+    unsigned failed = 0, v;
+    const int before = entries("/proc/self/fd");
     OK(cuMemAddressReserve(&p, MANY * grain, 0, 0, 0));
     for (unsigned i = 0; i < MANY; i++)
         failed += cuMemCreate(&h[i], grain, &prop, 0) != CUDA_SUCCESS;
     for (unsigned i = 0; i < MANY; i++)         /* in another order */
         failed += cuMemMap(p + i * grain, grain, 0, h[(i * 7) % MANY], 0) != CUDA_SUCCESS;
     OK(cuMemSetAccess(p, MANY * grain, &all, 1));
-    EXPECT(!failed && descriptors() <= before + 2);
+    EXPECT(!failed && entries("/proc/self/fd") <= before + 2);
     for (unsigned i = 0; i < MANY; i++)
         failed += cuMemcpyHtoD_v2(p + i * grain + 8, &i, sizeof i) != CUDA_SUCCESS;
     for (unsigned i = 0; i < MANY; i += 2)      /* every second one is another's in turn */

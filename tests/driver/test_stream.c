@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "tests/driver/test.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -147,33 +146,21 @@ ends_late(void *c)
     return NULL;
 }
 
-static int
-threads(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/task");
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n;
-}
-
 static void
 late_destructors(CUcontext c)
 {
     use_late(c);                        /* the driver's keys are made first: their destructors run first */
     EXPECT(!pthread_key_create(&late, use_late));
-    int before = threads();
+    int before = entries("/proc/self/task");
     for (int i = 0; i < 40; i++) {
         pthread_t t;
         EXPECT(!pthread_create(&t, NULL, ends_late, c));
         pthread_join(t, NULL);
     }
     OK(cuCtxSynchronize());
-    for (int i = 0; i < 100 && threads() > before + 10; i++)
+    for (int i = 0; i < 100 && entries("/proc/self/task") > before + 10; i++)
         pause_ms(20);
-    EXPECT(threads() <= before + 10);
+    EXPECT(entries("/proc/self/task") <= before + 10);
 }
 
 /* "cuLaunchHostFunc", "cuStreamAddCallback": no CUDA calls in either. An H200 refuses those that look for a context or a device, in both and in

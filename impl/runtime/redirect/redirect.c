@@ -67,6 +67,15 @@ cw_redirect_enabled(void)
     return !strcmp(s, "off") ? false : true;
 }
 
+/* Once: each call into the driver looks again. */
+static void
+say_unread(const char *path)
+{
+    static _Atomic bool said;
+    if (!atomic_exchange(&said, true))
+        cw_warn("%s cannot be read for want of memory or descriptors; it is looked at again when the driver is called again", path);
+}
+
 /* The object's copy when it is to be redirected: there, checked, not redirected before. Else NULL, after a message where one is due; *again: memory was
  * short. */
 static struct cw_copy *
@@ -79,15 +88,14 @@ find_copy(const char *path, uintptr_t bias, struct cw_runtime **runtime, bool *a
     path = named(path);
     const char *slash = strrchr(path, '/');
     cw_result r = cw_copy_find(path, bias, &c);
-    static _Atomic bool said;
-    if (r == CW_ERR_NOMEM && !atomic_exchange(&said, true))
-        cw_warn("%s cannot be read for want of memory or descriptors; it is looked at again when the driver is called again", path);
+    *again = r == CW_ERR_NOMEM;
+    if (*again)
+        say_unread(path);
     else if (r == CW_ERR_UNSUPPORTED)
         cw_warn("%s seems to hold a stripped CUDA Runtime, which cannot be redirected to ours; run `cudaway signatures` on the "
                 "libcudart_static.a that it was linked with, or link it with -cudart shared", slash ? slash + 1 : path);
-    else if (r && r != CW_ERR_NOMEM)
+    else if (r)
         cw_warn("%s: %s", path, cw_result_text(r));
-    *again = r == CW_ERR_NOMEM;
     if (r || !c)
         return NULL;
     *runtime = cw_runtime_for(c->major, again);
@@ -233,7 +241,7 @@ new_copies(void)
 {
     bool shared = false;
     struct batch *b = calloc(1, sizeof *b);
-    unread = !b;
+    unread = true;
     if (!b)
         return NULL;
     b->users = 1;

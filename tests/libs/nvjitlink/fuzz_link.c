@@ -2,23 +2,12 @@
  * libFuzzer target: the input chooses options and calls of nvJitLink, and has what is linked: bytes up to the next form feed. Results are nvJitLink's own,
  * what a size promises is what the call after it writes, and a handle that was destroyed is NULL. The device is `null`. Without -lto, which NVIDIA's
  * library would be asked for. */
+#include "tests/libs/nvjitlink/calls.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct linker *handle;
-/* The nvJitLink manual; no header of NVIDIA's is needed. */
-int nvJitLinkCreate(handle *h, uint32_t n, const char **options);
-int nvJitLinkDestroy(handle *h);
-int nvJitLinkAddData(handle h, int type, const void *data, size_t size, const char *name);
-int nvJitLinkComplete(handle h);
-int nvJitLinkGetLinkedCubinSize(handle h, size_t *size);
-int nvJitLinkGetLinkedCubin(handle h, void *to);
-int nvJitLinkGetLinkedPtxSize(handle h, size_t *size);
-int nvJitLinkGetLinkedPtx(handle h, char *to);
-int nvJitLinkGetErrorLogSize(handle h, size_t *size);
-int nvJitLinkGetErrorLog(handle h, char *to);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

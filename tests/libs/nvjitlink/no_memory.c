@@ -3,6 +3,7 @@
  * loaded and run. What fails says so, what succeeds is complete, and with memory the same succeeds afterwards. One argument: the library that plays the
  * part of NVIDIA's (theirs.c). */
 #define _GNU_SOURCE
+#include "tests/libs/nvjitlink/calls.h"
 #include "tests/libs/nvjitlink/parts.h"
 #include "tests/no_memory.h"
 
@@ -12,15 +13,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-typedef struct linker *handle;
-int nvJitLinkCreate(handle *h, uint32_t n, const char **options);
-int nvJitLinkDestroy(handle *h);
-int nvJitLinkAddData(handle h, int type, const void *data, size_t size, const char *name);
-int nvJitLinkComplete(handle h);
-int nvJitLinkGetLinkedCubinSize(handle h, size_t *size);
-int nvJitLinkGetLinkedCubin(handle h, void *to);
-int nvJitLinkGetErrorLogSize(handle h, size_t *size);
-int nvJitLinkGetErrorLog(handle h, char *to);
 extern char cudaway_nvjitlink_stands_for[PATH_MAX];
 
 enum fault { NOTHING, ONCE, EVER };
