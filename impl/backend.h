@@ -314,10 +314,10 @@ struct cwb_backend {
     cwb_result (*surface_create)(struct cwb_context *c, struct cwb_array *a, uint32_t level, uint64_t *handle);
     void       (*surface_destroy)(struct cwb_context *c, uint64_t handle);
 
-    /* Write the 128 bytes of a tensor map as the device's code reads it; replace its address. Any thread, no context. NULL: the driver writes
+    /* Write the 128 bytes of a tensor map as the device's code reads it; replace its address. NULL: the driver writes
      * the layout of jit/abi/bulk.h, which our compiled code reads. */
-    cwb_result (*tensor_map)(const struct cwb_tensor *t, void *map);
-    cwb_result (*tensor_map_address)(void *map, uint64_t address);
+    cwb_result (*tensor_map)(struct cwb_context *c, const struct cwb_tensor *t, void *map);
+    cwb_result (*tensor_map_address)(struct cwb_context *c, void *map, uint64_t address);
 
     /* Streams: first in, first out; different streams run concurrently. priority: 0 normal, negative more urgent. */
     cwb_result (*stream_create)(struct cwb_context *c, int priority, struct cwb_stream **out);

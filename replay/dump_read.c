@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define MAX_MANIFEST (64u << 20)
 #define MAX_LIST     (1u << 18)
@@ -230,7 +231,9 @@ load(struct reader *r, const cJSON *o, uint64_t size)
     }
     if (compressed(m)) {
         size_t n = ZSTD_decompress(p, size, m->data, m->size);
-        if (ZSTD_isError(n) || n != size)
+        if (ZSTD_isError(n) && ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+            bad(r, CW_ERR_NOMEM, "out of memory");
+        else if (ZSTD_isError(n) || n != size)
             BAD(r, "member %s cannot be decompressed; the dump is damaged", m->name);
     } else {
         memcpy(p, m->data, size);
@@ -555,9 +558,12 @@ cwd_read_memory(const void *data, size_t size, unsigned flags, uint64_t limit, s
     }
     const struct cwd_member *m = cwd_tar_find(&r.tar, "manifest.json");
     cJSON *o = NULL;
+    errno = 0;                              /* cJSON does not say why it gives nothing */
     if (!m || m->size > MAX_MANIFEST)
         BAD(&r, "is not a kernel dump (it has no manifest.json)");
-    else if (!(o = cJSON_ParseWithLength((const char *)m->data, m->size)) || !cJSON_IsObject(o))
+    else if (!(o = cJSON_ParseWithLength((const char *)m->data, m->size)) && errno == ENOMEM)
+        bad(&r, CW_ERR_NOMEM, "out of memory");
+    else if (!cJSON_IsObject(o))
         BAD(&r, "manifest.json is not JSON; the dump is damaged");
     else
         read_manifest(&r, o);

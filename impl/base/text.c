@@ -87,17 +87,24 @@ cw_text_make_line(char *s)
 static void
 print(FILE *out, bool line, const char *fmt, va_list ap)
 {
-    char *text;
-    if (vasprintf(&text, fmt, ap) < 0) {
-        fputs("out of memory\n", out);
-        return;
-    }
+    char small[1024], *text = small;
+    va_list again;
+    va_copy(again, ap);
+    const int n = vsnprintf(small, sizeof small, fmt, ap);
+    if (n < 0)
+        *small = 0;
+    if (n >= (int)sizeof small && (text = malloc((size_t)n + 1)))
+        vsnprintf(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    const bool cut = !text;
+    text = cut ? small : text;
     if (line)
         (void)cw_text_make_line(text);
     else
         (void)cw_text_make_safe(text, "\n\t");
-    fprintf(out, line ? "%s\n" : "%s", text);
-    free(text);
+    fprintf(out, "%s%s%s", text, cut ? "... (out of memory)" : "", line || cut ? "\n" : "");
+    if (text != small)
+        free(text);
 }
 
 void

@@ -87,8 +87,8 @@ cwb_result cwc_texture_create(struct cwb_context *c, const struct cwb_texture_de
 void       cwc_texture_destroy(struct cwb_context *c, uint64_t handle);
 cwb_result cwc_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, uint64_t *handle);
 void       cwc_surface_destroy(struct cwb_context *c, uint64_t handle);
-cwb_result cwc_tensor_map(const struct cwb_tensor *t, void *map);
-cwb_result cwc_tensor_map_address(void *map, uint64_t address);
+cwb_result cwc_tensor_map(struct cwb_context *c, const struct cwb_tensor *t, void *map);
+cwb_result cwc_tensor_map_address(struct cwb_context *c, void *map, uint64_t address);
 
 /* module.c */
 cwb_result cwc_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_program *program, struct cwb_module **out,

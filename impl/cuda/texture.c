@@ -178,22 +178,26 @@ cwc_surface_destroy(struct cwb_context *c, uint64_t handle)
 }
 
 cwb_result
-cwc_tensor_map(const struct cwb_tensor *t, void *map)
+cwc_tensor_map(struct cwb_context *c, const struct cwb_tensor *t, void *map)
 {
     void *at = (void *)(uintptr_t)t->address;
     if (!cwc.cuTensorMapEncodeTiled || !cwc.cuTensorMapEncodeIm2col)
         return CWB_UNSUPPORTED;
+    ENTER(c);
     if (t->im2col)
-        return cwc_result(NULL, cwc.cuTensorMapEncodeIm2col(map, (CUtensorMapDataType)t->type, t->rank, at, t->dim, t->stride, t->lower, t->upper, t->box[0], t->box[1],
-                                                           t->step, (CUtensorMapInterleave)t->interleave, (CUtensorMapSwizzle)t->swizzle,
-                                                           (CUtensorMapL2promotion)t->promotion, (CUtensorMapFloatOOBfill)t->fill));
-    return cwc_result(NULL, cwc.cuTensorMapEncodeTiled(map, (CUtensorMapDataType)t->type, t->rank, at, t->dim, t->stride, t->box, t->step,
-                                                      (CUtensorMapInterleave)t->interleave, (CUtensorMapSwizzle)t->swizzle, (CUtensorMapL2promotion)t->promotion,
-                                                      (CUtensorMapFloatOOBfill)t->fill));
+        return cwc_result(c, cwc.cuTensorMapEncodeIm2col(map, (CUtensorMapDataType)t->type, t->rank, at, t->dim, t->stride, t->lower, t->upper, t->box[0], t->box[1],
+                                                        t->step, (CUtensorMapInterleave)t->interleave, (CUtensorMapSwizzle)t->swizzle,
+                                                        (CUtensorMapL2promotion)t->promotion, (CUtensorMapFloatOOBfill)t->fill));
+    return cwc_result(c, cwc.cuTensorMapEncodeTiled(map, (CUtensorMapDataType)t->type, t->rank, at, t->dim, t->stride, t->box, t->step,
+                                                   (CUtensorMapInterleave)t->interleave, (CUtensorMapSwizzle)t->swizzle, (CUtensorMapL2promotion)t->promotion,
+                                                   (CUtensorMapFloatOOBfill)t->fill));
 }
 
 cwb_result
-cwc_tensor_map_address(void *map, uint64_t address)
+cwc_tensor_map_address(struct cwb_context *c, void *map, uint64_t address)
 {
-    return cwc.cuTensorMapReplaceAddress ? cwc_result(NULL, cwc.cuTensorMapReplaceAddress(map, (void *)(uintptr_t)address)) : CWB_UNSUPPORTED;
+    if (!cwc.cuTensorMapReplaceAddress)
+        return CWB_UNSUPPORTED;
+    ENTER(c);
+    return cwc_result(c, cwc.cuTensorMapReplaceAddress(map, (void *)(uintptr_t)address));
 }

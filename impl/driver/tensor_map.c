@@ -98,9 +98,8 @@ static CUresult
 encode(CUtensorMap *map, const struct cwb_tensor *t)
 {
     CURRENT(c);
-    (void)c;
-    if (g.backend->tensor_map)
-        return result_of(g.backend->tensor_map(t, map));
+    if (c->b->tensor_map)
+        return result_of(c->b->tensor_map(c->be, t, map));
     if (!map || !t->dim || !t->stride || !t->box || !t->step || (t->im2col && (!t->lower || !t->upper)))
         return CUDA_ERROR_INVALID_VALUE;
     if (!good_kinds(t) || !good_tensor(t) || !good_box(t) || !good_swizzle(t) || (t->im2col && !good_corners(t)))
@@ -154,9 +153,8 @@ drv_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
     uint64_t address = (uintptr_t)globalAddress;
     struct cwt_map m;
     CURRENT(c);
-    (void)c;
-    if (g.backend->tensor_map_address)
-        return result_of(g.backend->tensor_map_address(tensorMap, address));
+    if (c->b->tensor_map_address)
+        return result_of(c->b->tensor_map_address(c->be, tensorMap, address));
     if (!tensorMap || !address || address & 15)
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(&m, tensorMap, sizeof m);

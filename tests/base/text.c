@@ -62,6 +62,23 @@ printed(void)
     }
 }
 
+/* A line that is longer than what print has for one. */
+static void
+printed_long(void)
+{
+    static char name[3000], got[4000];
+    memset(name, 'x', sizeof name - 1);
+    FILE *f = fmemopen(got, sizeof got, "w");
+    if (!f)
+        exit(2);
+    cw_text_line(f, "%s", name);
+    fclose(f);
+    if (strncmp(got, name, sizeof name - 1) || strcmp(got + sizeof name - 1, "\n")) {
+        fprintf(stderr, "printed \"%s\" for a line of %zu bytes\n", got, sizeof name - 1);
+        failures++;
+    }
+}
+
 int
 main(void)
 {
@@ -79,6 +96,7 @@ main(void)
     line("a\nb\tc\r\n\n", "a b\tc?");
     line("\n", "");
     printed();
+    printed_long();
     json("p\xff\xfe\xe2\x82", "\"p\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
     return failures != 0;
 }

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 enum { CONTEXTS = 6 };
 
@@ -420,6 +421,86 @@ queued_ops(struct dice *s)
     }
 }
 
+/* A batch of values that streams write, and wait for where that is so at once. */
+static void
+value_ops(struct dice *s)
+{
+    CUstreamBatchMemOpParams p[4];
+    const unsigned n = rnd(s) % 5;
+    CUstream st = rnd(s) % 4 ? PICK(streams) : CU_STREAM_PER_THREAD;
+    CUdeviceptr at = (uintptr_t)PICK(memory) + (rnd(s) % 8 ? 0 : rnd(s));
+    for (unsigned i = 0; i < n; i++) {
+        p[i] = (CUstreamBatchMemOpParams){ .writeValue = { .operation = rnd(s) % 2 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64,
+                                                           .address = at, .value64 = rnd(s), .flags = rnd(s) % 8 == 0 } };
+        if (!lenient && rnd(s) % 4 == 0)
+            p[i].waitValue = (struct CUstreamMemOpWaitValueParams_st){ .operation = rnd(s) % 2 ? CU_STREAM_MEM_OP_WAIT_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_64,
+                                                                       .address = at, .flags = CU_STREAM_WAIT_VALUE_GEQ };
+        if (rnd(s) % 16 == 0)
+            p[i].operation = (CUstreamBatchMemOpType)rnd(s);
+    }
+    switch (rnd(s) % 4) {
+    case 0: note(cuStreamWriteValue64_v2(st, at, 1, 0)); break;
+    case 1:
+        if (!lenient)
+            note(cuStreamWaitValue64_v2(st, at, 0, CU_STREAM_WAIT_VALUE_GEQ));
+        break;
+    default: note(cuStreamBatchMemOp_v2(st, n, p, 0)); break;
+    }
+}
+
+static void
+tensor_map_ops(struct dice *s)
+{
+    CUtensorMap map;
+    cuuint64_t dim[5], stride[5];
+    cuuint32_t box[5], step[5];
+    int lower[3], upper[3];
+    const unsigned rank = rnd(s) % 8 ? 1 + rnd(s) % 5 : rnd(s);
+    void *at = PICK(memory);
+    for (unsigned i = 0; i < 5; i++) {
+        dim[i] = 1ull << rnd(s) % 34;
+        stride[i] = (cuuint64_t)rnd(s) << rnd(s) % 34;
+        box[i] = rnd(s) % 8 ? 16u << rnd(s) % 5 : rnd(s);
+        step[i] = rnd(s) % 8 ? 1 : rnd(s) % 10;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        lower[i] = (int)(rnd(s) % 32) - 16;
+        upper[i] = (int)(rnd(s) % 32) - 16;
+    }
+    const unsigned type = rnd(s) % 17, interleave = rnd(s) % 4 ? 0 : rnd(s) % 4, swizzle = rnd(s) % 8, promotion = rnd(s) % 5, fill = rnd(s) % 3;
+    if (rnd(s) % 2)
+        note(cuTensorMapEncodeTiled(&map, type, rank, at, dim, stride, box, step, interleave, swizzle, promotion, fill));
+    else
+        note(cuTensorMapEncodeIm2col(&map, type, rank, at, dim, stride, lower, upper, box[0], box[1], step, interleave, swizzle, promotion, fill));
+}
+
+/* Memory and pools as files, which come back by them. */
+static void
+file_ops(struct dice *s)
+{
+    CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                             .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    int fd = -1;
+    switch (rnd(s) % 4) {
+    case 0: RENEW(pieces, CUmemGenericAllocationHandle, cuMemCreate(&new_, PIECE, &prop, 0), cuMemRelease); break;
+    case 1: RENEW(pools, CUmemoryPool, cuMemPoolCreate(&new_, &props), cuMemPoolDestroy); break;
+    case 2:
+        if (cuMemExportToShareableHandle(&fd, (uintptr_t)PICK(pieces), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == CUDA_SUCCESS) {
+            RENEW(pieces, CUmemGenericAllocationHandle, cuMemImportFromShareableHandle(&new_, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), cuMemRelease);
+            close(fd);
+        }
+        break;
+    case 3:
+        if (cuMemPoolExportToShareableHandle(&fd, PICK(pools), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == CUDA_SUCCESS) {
+            RENEW(pools, CUmemoryPool, cuMemPoolImportFromShareableHandle(&new_, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), cuMemPoolDestroy);
+            close(fd);
+        }
+        break;
+    }
+}
+
 /* ---- green contexts, nodes of graphs, captures that several threads share, what objects say of themselves ---- */
 
 static CUresult
@@ -659,7 +740,7 @@ confused_ops(struct dice *s)
 static void
 work_step(struct dice *s)
 {
-    switch (rnd(s) % 14) {
+    switch (rnd(s) % 17) {
     case 0:
     case 1: stream_ops(s); break;
     case 2: module_ops(s); break;
@@ -678,6 +759,12 @@ work_step(struct dice *s)
     case 11: node_ops(s); break;
     case 12: capture_ops(s); break;
     case 13: question_ops(s); break;
+    case 14: tensor_map_ops(s); break;
+    case 15: file_ops(s); break;
+    case 16:
+        if (memory_goes)
+            value_ops(s);
+        break;
     }
 }
 

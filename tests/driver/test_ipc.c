@@ -125,6 +125,10 @@ open_and_close(CUcontext c, CUipcMemHandle h)
     OK(cuIpcOpenMemHandle_v2(&p, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
 }
 
+/* Of memory in a file that a handle names (impl/driver/ipc.c), where and how much: no program sends these. */
+static const uint64_t wild[][2] = { { 0, 0 }, { 0, ~0ull }, { 0, ~0ull - 4096 }, { 4096, ~0ull - 4096 }, { ~0ull, 1 }, { ~0ull - 4095, 4095 }, { 1ull << 60, 64 },
+                                    { 64, 1ull << 60 }, { 0, 1ull << 63 } };
+
 static int
 child(int socket)
 {
@@ -138,6 +142,11 @@ child(int socket)
     EXPECT(read(socket, &m, sizeof m) == sizeof m);
     OK(cuIpcOpenMemHandle_v2(&large, m.large, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     EXPECT_RESULT(cuIpcOpenMemHandle_v2(&again, m.large, 0), CUDA_ERROR_INVALID_VALUE);
+    for (unsigned i = 0; i < sizeof wild / sizeof *wild; i++) {        /* sizes whose pages, or whose place, no number holds */
+        CUipcMemHandle h = m.large;
+        memcpy((char *)&h + 24, wild[i], sizeof wild[i]);
+        EXPECT_RESULT(cuIpcOpenMemHandle_v2(&again, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_ERROR_INVALID_VALUE);
+    }
     OK(cuIpcOpenMemHandle_v2(&again, m.large, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));     /* the same mapping, counted */
     EXPECT(again == large);
     OK(cuIpcOpenMemHandle_v2(&small, m.small, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));

@@ -519,6 +519,25 @@ damage_random)
     want 0 record -q -o r -- "$APP" fixture
     python3 "$(dirname "$0")/damage.py" "$TRACE" r "${DAMAGE_SECONDS:-5}" "${DAMAGE_SEED:-1}" "${DAMAGE_FINDINGS:-findings}" || fail "the damage above"
     ;;
+few_files)
+    # Files are refused from the second on, from the third, and so on: it ends by itself, and says so in lines of its own where something is left out.
+    want 0 record -q -o r -- "$APP" fixture
+    for what in "show r" "report r" "export -o x.json r" "check $APP"; do
+        # shellcheck disable=SC2086
+        "$TRACE" $what >whole 2>/dev/null
+        for ((n = 1, all = 0; all < 3 && n < 100; n++)); do     # without any, the shell that asks the dynamic linker for its folders says so, too
+            # shellcheck disable=SC2086
+            LD_PRELOAD=$REFUSES REFUSE_FROM=$n "$TRACE" $what >out 2>err
+            status=$?
+            [ $status -le 2 ] || fail "$what with $n files ends with status $status"
+            grep -v '^cudaway-trace: ' err && fail "$what with $n files does not say that itself"
+            if [ -s err ]; then all=0; continue; fi
+            [ $status = 0 ] && cmp -s out whole || fail "$what with $n files: status $status, another result, and no word"
+            all=$((all + 1))
+        done
+        [ $all = 3 ] || fail "100 files are not enough for $what"
+    done
+    ;;
 parallel)
     for i in 1 2 3; do record -q -o r$i -- "$APP" exit $i 2>err$i & done
     wait

@@ -235,6 +235,8 @@ load_library(struct program *p, const struct loaded *by, const char *name)
     char *path = ld_search(&all.system, &by->search, name);
     cw_result r = CW_ERR_NOT_FOUND;
     struct object *o = path ? open_object(path, &r) : NULL;
+    if (path && r)
+        say("%s cannot be read: %s", path, r == CW_ERR_IO ? strerror(errno) : cw_result_text(r));
     free(path);
     bool there = false;
     for (unsigned i = 0; o && i < p->count; i++)

@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -274,12 +275,17 @@ kernels_load(const char *dir, struct kn_list *list)
         const char *dot = strrchr(e->d_name, '.');
         char *data;
         size_t size;
-        if (!dot || dot == e->d_name || snprintf(path, sizeof path, "%s/modules/%s", dir, e->d_name) >= (int)sizeof path ||
-            cw_file_read_regular(path, MAX_IMAGE, &data, &size) != CW_OK)
+        const bool ptx = dot && !strcmp(dot, ".ptx"), image = dot && (!strcmp(dot, ".fatbin") || !strcmp(dot, ".elf"));
+        if ((!ptx && !image) || dot == e->d_name || snprintf(path, sizeof path, "%s/modules/%s", dir, e->d_name) >= (int)sizeof path)
             continue;
-        if (!strcmp(dot, ".ptx")) {
+        cw_result r = cw_file_read_regular(path, MAX_IMAGE, &data, &size);
+        if (r != CW_OK) {
+            say("%s: %s; what its kernels are given is shown as bytes", path, r == CW_ERR_INVALID ? "not a regular file" : strerror(errno));
+            continue;
+        }
+        if (ptx) {
             kernels_scan(list, data, size);
-        } else if ((!strcmp(dot, ".fatbin") || !strcmp(dot, ".elf")) && jit()) {
+        } else if (jit()) {
             struct cwj_diags diags;
             jit()->diags_init(&diags);
             (void)jit()->image_scan(data, size, on_entry, list, &diags);

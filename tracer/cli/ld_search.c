@@ -150,14 +150,17 @@ try_file(struct search *s, const char *path)
     struct stat st;
     Elf64_Ehdr h;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+            say("%s cannot be opened: %s", path, strerror(errno));
         return;
+    }
     if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
         bool whole = read(fd, &h, sizeof h) == (ssize_t)sizeof h && !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_version == EV_CURRENT;
         bool other = whole && (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != s->machine);
         s->over = !other;
-        if (whole && !other)
-            s->found = strdup(path);
+        if (whole && !other && !(s->found = strdup(path)))
+            say("%s: out of memory", path);
     }
     close(fd);
 }

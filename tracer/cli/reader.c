@@ -382,20 +382,29 @@ static bool
 load_plugins(void)
 {
     static const bt_plugin *ctf, *utils;
-    if (source_class)
+    if (source_class && muxer_class)
         return true;
     /* A bundle carries babeltrace's plugins beside our libraries. */
     char *own = find_library("babeltrace2-plugins");
     if (own && !getenv("BABELTRACE_PLUGIN_PATH"))
         setenv("BABELTRACE_PLUGIN_PATH", own, 1);
     free(own);
-    if (bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &ctf) == BT_PLUGIN_FIND_STATUS_OK)
+    bt_plugin_find_status status = bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &ctf);
+    if (status == BT_PLUGIN_FIND_STATUS_OK) {
         source_class = bt_plugin_borrow_source_component_class_by_name_const(ctf, "fs");
-    if (bt_plugin_find("utils", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &utils) == BT_PLUGIN_FIND_STATUS_OK)
+        status = bt_plugin_find("utils", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &utils);
+    }
+    if (status == BT_PLUGIN_FIND_STATUS_OK)
         muxer_class = bt_plugin_borrow_filter_component_class_by_name_const(utils, "muxer");
     if (source_class && muxer_class)
         return true;
-    say("babeltrace's ctf and utils plugins are missing; install the Debian package libbabeltrace2-0");
+    if (status == BT_PLUGIN_FIND_STATUS_OK || status == BT_PLUGIN_FIND_STATUS_NOT_FOUND) {
+        say("babeltrace's ctf and utils plugins are missing; install the Debian package libbabeltrace2-0");
+    } else {
+        char why[200];
+        take_error(why, sizeof why);
+        say("babeltrace's ctf and utils plugins cannot be loaded: %s", why);
+    }
     return false;
 }
 
@@ -529,17 +538,18 @@ struct contained {
     FILE *messages;         /* where ours go meanwhile; NULL: no other place */
 };
 static int messages_fd = STDERR_FILENO;
+static bool reads;          /* the plugins are loaded */
 
-/* babeltrace aborts, or worse, on contents that it takes for impossible. What was read is shown. */
+/* babeltrace aborts, or worse, on contents that it takes for impossible, and where memory or descriptors are short. What was read is shown. */
 static void
 gave_up(int sig)
 {
-    static const char text[] = "cudaway-trace: the trace is damaged: babeltrace cannot read on\n";
+    static const char cannot_read[] = "cudaway-trace: the trace is damaged: babeltrace cannot read on\n",
+                      cannot_start[] = "cudaway-trace: babeltrace cannot be started: memory or file descriptors are short (ulimit -v, ulimit -n)\n";
     (void)sig;
     fflush(stdout);
-    if (write(messages_fd, text, sizeof text - 1) < 0)
-        _exit(EXIT_USAGE);
-    _exit(EXIT_DAMAGED);
+    const ssize_t n = reads ? write(messages_fd, cannot_read, sizeof cannot_read - 1) : write(messages_fd, cannot_start, sizeof cannot_start - 1);
+    _exit(n < 0 || !reads ? EXIT_USAGE : EXIT_DAMAGED);
 }
 
 /* babeltrace allocates what the contents say, were it a sequence of 2^32 elements. So memory has a limit, which no trace of `bytes` needs; a process that
@@ -586,7 +596,9 @@ static void
 on_signals_of_abort(void (*handler)(int))
 {
     static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGTRAP };
-    struct sigaction a = { .sa_handler = handler, .sa_flags = SA_RESETHAND };    /* a second one ends it as ever */
+    static char stack[1 << 16];     /* GLib, when it has no memory for its message either, calls itself until the thread's is used up */
+    struct sigaction a = { .sa_handler = handler, .sa_flags = SA_RESETHAND | SA_ONSTACK };       /* a second one ends it as ever */
+    sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL);
     sigemptyset(&a.sa_mask);
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &a, NULL);
@@ -640,11 +652,11 @@ tr_read(const char *dir, const struct tr_sink *sink)
     }
     r.overlap = dirs_overlap(&dirs);
     r.progress.all = dirs.packets;
-    if (!load_plugins())
-        goto finish;
     contain_babeltrace(&contained, dirs.bytes);
     r.progress.to = contained.messages;
-    status = run_graph(&dirs, &r);
+    reads = load_plugins();
+    if (reads)
+        status = run_graph(&dirs, &r);
     cw_progress_clear(&r.progress);
     r.progress.to = NULL;
     release_babeltrace(&contained);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fuzzer: signature files and code to search, separated by a zero byte; and archives to make signatures of, whose text must be one
- * that is read again. */
+ * that is read again, and is searched for in the archive. */
 #include "impl/runtime/redirect/signature.h"
 #include "tools/cudaway/signature_make.h"
 
@@ -8,6 +8,19 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is found lies inside. */
+static void
+search(const struct cw_signatures *s, const uint8_t *code, size_t size)
+{
+    struct cw_copy c = { 0 };
+    if (!cw_signatures_match(s, code, size, 0x1000, &c))
+        for (size_t i = 0; i < c.count; i++)
+            if (c.functions[i].address < 0x1000 || c.functions[i].address - 0x1000 > size || c.functions[i].size > size - (c.functions[i].address - 0x1000))
+                abort();
+    free(c.functions);
+    free(c.text);
+}
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -18,13 +31,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
     size_t n = zero ? (size_t)(zero - data) : size;
     if (!cw_signatures_parse((const char *)data, n, &s, &line)) {
-        struct cw_copy c = { 0 };
-        if (zero && !cw_signatures_match(&s, zero + 1, size - n - 1, 0x1000, &c))
-            for (size_t i = 0; i < c.count; i++)
-                if (c.functions[i].address < 0x1000 || c.functions[i].size > size || c.functions[i].address - 0x1000 > size - n - 1)
-                    abort();
-        free(c.functions);
-        free(c.text);
+        if (zero)
+            search(&s, zero + 1, size - n - 1);
         cw_signatures_finish(&s);
     }
     struct cw_buf b;
@@ -35,6 +43,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         if (s.count != made.functions)
             abort();
+        search(&s, data, size);
         cw_signatures_finish(&s);
     }
     cw_buf_finish(&b);
