@@ -97,10 +97,13 @@ good_box(const struct cwb_tensor *t)
 static CUresult
 encode(CUtensorMap *map, const struct cwb_tensor *t)
 {
-    CURRENT(c);
+    USABLE(c);
+    /* NVIDIA's driver (580) reads as many elements as the rank says before it refuses that, and the corners whether they are there or not. */
+    if (t->rank > CWT_DIMS || (t->im2col && (!t->lower || !t->upper)))
+        return CUDA_ERROR_INVALID_VALUE;
     if (c->b->tensor_map)
         return result_of(c->b->tensor_map(c->be, t, map));
-    if (!map || !t->dim || !t->stride || !t->box || !t->step || (t->im2col && (!t->lower || !t->upper)))
+    if (!map || !t->dim || !t->stride || !t->box || !t->step)
         return CUDA_ERROR_INVALID_VALUE;
     if (!good_kinds(t) || !good_tensor(t) || !good_box(t) || !good_swizzle(t) || (t->im2col && !good_corners(t)))
         return CUDA_ERROR_INVALID_VALUE;
@@ -152,10 +155,12 @@ drv_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
 {
     uint64_t address = (uintptr_t)globalAddress;
     struct cwt_map m;
-    CURRENT(c);
+    USABLE(c);
+    if (!tensorMap)             /* NVIDIA's driver reads it (580) */
+        return CUDA_ERROR_INVALID_VALUE;
     if (c->b->tensor_map_address)
         return result_of(c->b->tensor_map_address(c->be, tensorMap, address));
-    if (!tensorMap || !address || address & 15)
+    if (!address || address & 15)
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(&m, tensorMap, sizeof m);
     if (m.magic != CWT_MAGIC)

@@ -95,6 +95,7 @@ after_fault(CUresult want, CUcontext c, CUfunction f, void **params)
     const char *name;
     char text[64];
     unsigned long long id;
+    CUtensorMap map;
     unsigned u;
     size_t n, all;
     float ms;
@@ -148,6 +149,10 @@ after_fault(CUresult want, CUcontext c, CUfunction f, void **params)
     GIVES(cuCtxGetCacheConfig(&cache));
     GIVES(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE));
     GIVES(cuCtxGetStreamPriorityRange(&v, &w));
+    GIVES(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, (void *)(uintptr_t)memory, &(cuuint64_t){ 64 }, &(cuuint64_t){ 64 }, &(cuuint32_t){ 16 },
+                                 &(cuuint32_t){ 1 }, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    GIVES(cuTensorMapReplaceAddress(&map, (void *)(uintptr_t)memory));
     OK(cuGraphCreate(&graph, 0));
     GIVES(cuGraphInstantiateWithFlags(&x, graph, 0));
     OK(cuGraphDestroy(graph));
