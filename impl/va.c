@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See va.h. Blocks in use are a sorted array; a block's pages are accessible while a block lies on them. Blocks of 1 MiB and
+ * See va.h. Blocks in use are a tree by address; a block's pages are accessible while a block lies on them. Blocks of 1 MiB and
  * more start and end on pages of their own and are followed by an inaccessible page, so that running past one is a fault. */
 #define _GNU_SOURCE
 #include "impl/va.h"
 #include "impl/base/fault.h"
 #include "impl/base/file.h"
 #include "impl/base/log.h"
+#include "impl/base/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,9 @@
 #define LARGE (1ull << 20)
 
 struct block {
-    uint64_t address, size;     /* size includes the guard page of a large block */
+    struct cw_tree_node node;   /* first; its key is the address */
+    uint64_t size;              /* includes the guard page of a large block */
+    uint64_t gap, largest_gap;  /* bytes that first_fit may give before this block, and the most of those below it in the tree */
 };
 
 struct cw_va_phys {
@@ -43,8 +46,6 @@ struct cw_va_phys {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t base, region_size;      /* set once under lock */
-static struct block *blocks;
-static size_t nblocks, capacity;
 static uint64_t window_size;            /* of cw_va_window_open, while window_users > 0 */
 static unsigned window_users;
 
@@ -111,8 +112,12 @@ region_init(void)
 
 /* ---- runs of pages: sorted, apart from each other ------------------------------------------------------------------------ */
 
+struct run {
+    uint64_t address, size;
+};
+
 struct runs {
-    struct block *at;
+    struct run *at;
     size_t n, capacity;
 };
 
@@ -138,7 +143,7 @@ runs_reserve(struct runs *r, size_t n)
     size_t capacity = r->capacity ? r->capacity : 16;
     while (capacity < n)
         capacity *= 2;
-    struct block *b = capacity == r->capacity ? r->at : realloc(r->at, capacity * sizeof *b);
+    struct run *b = capacity == r->capacity ? r->at : realloc(r->at, capacity * sizeof *b);
     if (!b)
         return false;
     r->at = b;
@@ -152,7 +157,7 @@ runs_insert(struct runs *r, size_t at, uint64_t from, uint64_t to)
     if (!runs_reserve(r, r->n + 1))
         return false;
     memmove(r->at + at + 1, r->at + at, (r->n - at) * sizeof *r->at);
-    r->at[at] = (struct block){ from, to - from };
+    r->at[at] = (struct run){ from, to - from };
     r->n++;
     return true;
 }
@@ -211,35 +216,77 @@ is_open(uint64_t page)
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
-/* Index of the first block with address >= a. */
-static size_t
-lower_bound(uint64_t a)
+static void
+note_largest_gap(struct cw_tree_node *n)
 {
-    size_t lo = 0, hi = nblocks;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (blocks[mid].address < a)
-            lo = mid + 1;
-        else
-            hi = mid;
+    struct block *b = (struct block *)(void *)n;
+    b->largest_gap = b->gap;
+    for (int i = 0; i < 2; i++) {
+        const struct block *below = (const struct block *)(const void *)(i ? n->left : n->right);
+        if (below && below->largest_gap > b->largest_gap)
+            b->largest_gap = below->largest_gap;
     }
-    return lo;
+}
+
+static struct cw_tree blocks = { .refresh = note_largest_gap };      /* lock */
+
+/* The block with the greatest address up to a, and with the least beyond it; NULL: there is none. */
+static struct block *
+block_up_to(uint64_t a)
+{
+    return (struct block *)(void *)cw_tree_up_to(&blocks, a);
+}
+
+static struct block *
+block_beyond(uint64_t a)
+{
+    return (struct block *)(void *)cw_tree_beyond(&blocks, a);
+}
+
+/* The block at a, or NULL. */
+static struct block *
+block_at(uint64_t a)
+{
+    struct block *b = block_up_to(a);
+    return b && b->node.key == a ? b : NULL;
+}
+
+static uint64_t
+end_of(const struct block *b)
+{
+    return b->node.key + b->size;
+}
+
+/* Where first_fit may begin behind b; NULL: behind none. */
+static uint64_t
+free_behind(const struct block *b)
+{
+    const uint64_t low = base + CW_VA_LOW;
+    return b && end_of(b) > low ? end_of(b) : low;
+}
+
+/* b, the block before it, or what was there, has changed. */
+static void
+measure_gap(struct block *b)
+{
+    if (!b)
+        return;
+    const uint64_t from = free_behind(b->node.key ? block_up_to(b->node.key - 1) : NULL);
+    b->gap = b->node.key > from ? b->node.key - from : 0;
+    cw_tree_refresh(&blocks, &b->node);
 }
 
 static bool
-insert(size_t at, uint64_t address, uint64_t size)
+insert(uint64_t address, uint64_t size)
 {
-    if (nblocks == capacity) {
-        size_t n = capacity ? capacity * 2 : 256;
-        struct block *b = realloc(blocks, n * sizeof *b);
-        if (!b)
-            return false;
-        blocks = b;
-        capacity = n;
-    }
-    memmove(blocks + at + 1, blocks + at, (nblocks - at) * sizeof *blocks);
-    blocks[at] = (struct block){ address, size };
-    nblocks++;
+    struct block *b = calloc(1, sizeof *b);
+    if (!b)
+        return false;
+    b->node.key = address;
+    b->size = size;
+    cw_tree_insert(&blocks, &b->node);
+    measure_gap(b);
+    measure_gap(block_beyond(address));
     return true;
 }
 
@@ -260,22 +307,31 @@ no_room(uint64_t size)
     return CWB_NOMEM;
 }
 
+/* The lowest place for size bytes before one of the blocks from b on down the tree; 0: none. */
+static uint64_t
+fit(const struct block *b, uint64_t size, uint64_t align)
+{
+    if (!b || b->largest_gap < size)
+        return 0;
+    uint64_t a = fit((const struct block *)(const void *)b->node.left, size, align);
+    if (a)
+        return a;
+    a = round_up(b->node.key - b->gap, align);
+    if (b->gap >= size && a <= b->node.key && b->node.key - a >= size)
+        return a;
+    return fit((const struct block *)(const void *)b->node.right, size, align);
+}
+
 /* Find room for size bytes; align > 0. Lock held. Returns 0 when there is none. */
 static uint64_t
-first_fit(uint64_t size, uint64_t align, size_t *at)
+first_fit(uint64_t size, uint64_t align)
 {
-    uint64_t end = base + CW_VA_LOW;
-    for (size_t i = 0; i <= nblocks; i++) {
-        uint64_t next = i < nblocks ? blocks[i].address : base + limit();
-        uint64_t a = round_up(end, align);
-        if (a >= end && a <= next && next - a >= size) {
-            *at = i;
-            return a;
-        }
-        if (i < nblocks && blocks[i].address + blocks[i].size > end)
-            end = blocks[i].address + blocks[i].size;
-    }
-    return 0;
+    uint64_t a = fit((const struct block *)(const void *)blocks.root, size, align);
+    if (a)
+        return a;
+    const uint64_t from = free_behind(block_up_to(UINT64_MAX)), end = base + limit();
+    a = round_up(from, align);
+    return a >= from && a <= end && end - a >= size ? a : 0;
 }
 
 /* ---- pages that other processes can map: a sparse file as large as the region ------------------------------------------ */
@@ -352,9 +408,8 @@ cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset)
     cwb_result r = CWB_OK;
     uint64_t from = address & ~(PAGE - 1), to = round_up(address + size, PAGE);
     pthread_mutex_lock(&lock);
-    const size_t behind = lower_bound(address + 1);
-    const struct block *b = behind ? &blocks[behind - 1] : NULL;
-    if (!b || size > b->size || address - b->address > b->size - size)
+    const struct block *b = block_up_to(address);
+    if (!b || size > b->size || address - b->node.key > b->size - size)
         r = CWB_INVALID;                /* another thread has freed it */
     if (r == CWB_OK && !(make_share("cudaway-shared") && share_is_open()))
         r = CWB_NOMEM;
@@ -420,7 +475,7 @@ cw_va_share_all(cw_va_changed_fn *fn, int *fd, uint64_t *at, uint64_t *size)
     pthread_mutex_lock(&lock);
     if (all_shared) {
         r = CWB_OK;
-    } else if (nblocks) {
+    } else if (blocks.root) {
         cw_error("device memory cannot be shared with another process: some of it is in use already");
     } else if (region_init()) {
         /* It may be there, of an attempt before this that could not map it. */
@@ -443,13 +498,17 @@ cw_va_share_all(cw_va_changed_fn *fn, int *fd, uint64_t *at, uint64_t *size)
 static cwb_result
 remove_block(uint64_t address)
 {
-    size_t at = lower_bound(address);
-    if (at == nblocks || blocks[at].address != address)
+    struct block *b = block_at(address);
+    if (!b)
         return CWB_INVALID;
+    cw_tree_remove(&blocks, &b->node);
+    const struct block *before = block_up_to(address);
+    struct block *behind = block_beyond(address);
+    measure_gap(behind);
     /* Pages that no neighbour uses, and those beside them that stayed accessible when what was there was freed. */
-    const uint64_t low = at ? round_up(blocks[at - 1].address + blocks[at - 1].size, PAGE) : base;
-    const uint64_t high = at + 1 < nblocks ? blocks[at + 1].address & ~(PAGE - 1) : base + region_size;
-    uint64_t from = address & ~(PAGE - 1), to = round_up(address + blocks[at].size, PAGE);
+    const uint64_t low = before ? round_up(end_of(before), PAGE) : base;
+    const uint64_t high = behind ? behind->node.key & ~(PAGE - 1) : base + region_size;
+    uint64_t from = address & ~(PAGE - 1), to = round_up(end_of(b), PAGE);
     for (size_t i = runs_at(&opened, from); i < opened.n && opened.at[i].address < to; i++) {
         const uint64_t end = opened.at[i].address + opened.at[i].size;
         from = opened.at[i].address < from ? opened.at[i].address : from;
@@ -459,8 +518,7 @@ remove_block(uint64_t address)
     to = to > high ? high : to;
     if (!drop_pages(from, to))
         cw_warn("cannot give device memory back to the system: %s", strerror(errno));
-    memmove(blocks + at, blocks + at + 1, (nblocks - at - 1) * sizeof *blocks);
-    nblocks--;
+    free(b);
     return CWB_OK;
 }
 
@@ -474,7 +532,6 @@ cw_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address)
         align = PAGE;
     cwb_result r = CWB_OK;
     pthread_mutex_lock(&lock);
-    size_t at = 0;
     uint64_t a = 0;
     if (!region_init()) {
         r = CWB_NOMEM;
@@ -483,15 +540,14 @@ cw_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address)
         if (a & (align - 1) || a < base || sz > limit() || a - base > limit() - sz) {
             r = CWB_ADDRESS_IN_USE;
         } else {
-            at = lower_bound(a);
-            if ((at < nblocks && blocks[at].address - a < sz) ||
-                (at > 0 && blocks[at - 1].address + blocks[at - 1].size > (a & ~(PAGE - 1))))
+            const struct block *before = block_up_to(a), *behind = block_beyond(a);
+            if ((before && end_of(before) > a) || (behind && behind->node.key - a < sz))
                 r = CWB_ADDRESS_IN_USE;
         }
-    } else if (!(a = first_fit(sz, align, &at))) {
+    } else if (!(a = first_fit(sz, align))) {
         r = no_room(sz);
     }
-    if (r == CWB_OK && !insert(at, a, sz))
+    if (r == CWB_OK && !insert(a, sz))
         r = CWB_NOMEM;
     const size_t open = runs_at(&opened, a);            /* what was freed there stayed accessible */
     if (r == CWB_OK && open < opened.n && opened.at[open].address < a + sz && !close_pages(a, a + sz)) {
@@ -518,12 +574,13 @@ static uint64_t
 open_from(uint64_t address)
 {
     const uint64_t page = address & ~(PAGE - 1);
-    const size_t run = runs_at(&opened, page), behind = lower_bound(address + 1);
-    if (!are_many() || !run || !behind)
+    const size_t run = runs_at(&opened, page);
+    const struct block *b = block_up_to(address);
+    if (!are_many() || !run || !b)
         return page;
-    const struct block *b = &blocks[behind - 1];
+    const struct block *before = b->node.key == address ? block_up_to(address - 1) : NULL;
     const uint64_t end = opened.at[run - 1].address + opened.at[run - 1].size;
-    const uint64_t used_to = b->address == address && behind > 1 ? b[-1].address + b[-1].size : page;
+    const uint64_t used_to = before ? end_of(before) : page;
     return end + PAGE >= used_to ? end : page;
 }
 
@@ -565,13 +622,12 @@ cw_va_alloc(size_t size, size_t align, uint64_t *address)
     }
     cwb_result r = CWB_OK;
     pthread_mutex_lock(&lock);
-    size_t at = 0;
     uint64_t a = 0;
     if (!region_init()) {
         r = CWB_NOMEM;
-    } else if (!(a = first_fit(need, align, &at))) {
+    } else if (!(a = first_fit(need, align))) {
         r = no_room(size);
-    } else if (!insert(at, a, need)) {
+    } else if (!insert(a, need)) {
         r = CWB_NOMEM;
     } else {
         const uint64_t behind = round_up(a + size, PAGE);
@@ -604,13 +660,15 @@ cw_va_extend(uint64_t address, uint64_t more)
 {
     cwb_result r = CWB_ADDRESS_IN_USE;
     pthread_mutex_lock(&lock);
-    size_t at = lower_bound(address);
-    if (at == nblocks || blocks[at].address != address || more % PAGE || (address + blocks[at].size) % PAGE) {
+    struct block *b = block_at(address);
+    if (!b || more % PAGE || end_of(b) % PAGE) {
         r = CWB_INVALID;
     } else {
-        uint64_t end = address + blocks[at].size, next = at + 1 < nblocks ? blocks[at + 1].address & ~(PAGE - 1) : base + limit();
+        struct block *behind = block_beyond(address);
+        uint64_t end = end_of(b), next = behind ? behind->node.key & ~(PAGE - 1) : base + limit();
         if (next >= end && next - end >= more) {
-            blocks[at].size += more;
+            b->size += more;
+            measure_gap(behind);
             r = CWB_OK;
         }
     }
@@ -623,16 +681,19 @@ cw_va_cut(uint64_t address, uint64_t from, uint64_t size)
 {
     cwb_result r = CWB_INVALID;
     pthread_mutex_lock(&lock);
-    size_t at = lower_bound(address);
-    uint64_t end = at < nblocks ? address + blocks[at].size : 0, to = from + size;
-    if (at < nblocks && blocks[at].address == address && address <= from && to <= end && !(from % PAGE) && !(to % PAGE)) {
+    struct block *b = block_at(address);
+    uint64_t end = b ? end_of(b) : 0, to = from + size;
+    if (b && address <= from && to <= end && size < b->size && !(from % PAGE) && !(to % PAGE)) {
         r = CWB_OK;
         if (from == address) {
-            blocks[at] = (struct block){ to, end - to };
-        } else if (to < end && !insert(at + 1, to, end - to)) {
+            b->node.key = to;
+            b->size = end - to;
+            measure_gap(b);
+        } else if (to < end && !insert(to, end - to)) {
             r = CWB_NOMEM;
         } else {
-            blocks[at].size = from - address;
+            b->size = from - address;
+            measure_gap(block_beyond(address));
         }
         if (r == CWB_OK && !drop_pages(from, to))
             cw_warn("cannot give device memory back to the system: %s", strerror(errno));
@@ -646,12 +707,12 @@ cw_va_window_open(uint64_t size, uint64_t *window)
 {
     cwb_result r = CWB_OK;
     pthread_mutex_lock(&lock);
-    const struct block *last = nblocks ? &blocks[nblocks - 1] : NULL;
+    const struct block *last = block_up_to(UINT64_MAX);
     if (!region_init() || base & 0xffffffffu) {
         r = CWB_NOMEM;
-    } else if (last && last->address + last->size - base > size) {
+    } else if (last && end_of(last) - base > size) {
         cw_error("a module with 32-bit addresses cannot be loaded: the device memory at 0x%llx lies beyond the %llu MiB that it can name; "
-                 "load it earlier, or allocate less", (unsigned long long)last->address, (unsigned long long)(size >> 20));
+                 "load it earlier, or allocate less", (unsigned long long)last->node.key, (unsigned long long)(size >> 20));
         r = CWB_NOMEM;
     } else {
         window_users++;

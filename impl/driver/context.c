@@ -224,7 +224,8 @@ ctx_kill(struct ctx *c)
     texobjects_release(c);
     locals_release(c);
     struct range r;
-    while (range_remove_of(c, &r))
+    uint64_t base = UINT64_MAX;
+    while (range_remove_of(c, &base, &r))
         (void)memory_release(&r);
     pools_context_end(c);
     objects_collect(c);

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of address ranges that the driver knows: allocations, registered host memory, module variables, mapped virtual
- * memory. A sorted array of non-overlapping ranges under a read-write lock that is a leaf. Each thread keeps copies of the ranges that
+ * memory. A tree of non-overlapping ranges under a read-write lock that is a leaf. Each thread keeps copies of the ranges that
  * it found last, which hold as long as the table's generation is theirs: a copy between two buffers takes no lock. */
 #include "impl/driver/driver.h"
+
+#include "impl/base/tree.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+struct entry {
+    struct cw_tree_node node;           /* first; its key is the range's base */
+    struct range range;
+};
+
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static struct range *ranges;            /* lock, and so on */
-static size_t count, capacity;
+static struct cw_tree table;            /* of entries; lock, and so on */
 static uint64_t next_id = 1;
 static _Atomic uint64_t generation = 1; /* changed under the lock, after what it tells of */
 
@@ -27,30 +33,38 @@ changed(void)
     atomic_fetch_add_explicit(&generation, 1, memory_order_release);
 }
 
-/* Index of the first range with base > address. */
-static size_t
-upper_bound(uint64_t address)
+static struct range *
+range_in(struct cw_tree_node *n)
 {
-    size_t lo = 0, hi = count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (ranges[mid].base <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return n ? &((struct entry *)(void *)n)->range : NULL;
+}
+
+/* The range with the greatest base up to this address, and with the least beyond it; NULL: there is none. */
+static struct range *
+up_to(uint64_t address)
+{
+    return range_in(cw_tree_up_to(&table, address));
+}
+
+static struct range *
+beyond(uint64_t address)
+{
+    return range_in(cw_tree_beyond(&table, address));
 }
 
 /* The range that holds address, or NULL. */
 static struct range *
 holder(uint64_t address)
 {
-    size_t i = upper_bound(address);
-    if (!i)
-        return NULL;
-    struct range *r = &ranges[i - 1];
-    return address - r->base < r->size ? r : NULL;
+    struct range *r = up_to(address);
+    return r && address - r->base < r->size ? r : NULL;
+}
+
+static bool
+overlaps(uint64_t address, uint64_t size)
+{
+    const struct range *before = up_to(address), *behind = beyond(address);
+    return (before && (before->base == address || address - before->base < before->size)) || (behind && behind->base - address < size);
 }
 
 /* The thread's copy of the range that holds address; NULL when it has none that is valid. */
@@ -83,27 +97,25 @@ range_forget(const struct range *r)
         ctx_unref(r->ctx);
 }
 
-/* *full: how large the table must become first; else 0. */
-static CUresult
-add(const struct range *r, size_t *full)
+CUresult
+range_add(const struct range *r)
 {
     CUresult e = CUDA_SUCCESS;
-    *full = 0;
-    if (r->ctx && !ctx_admit(r->ctx))
+    struct entry *n = malloc(sizeof *n);        /* with no lock held: the program's malloc may ask about an address */
+    if (!n)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (r->ctx && !ctx_admit(r->ctx)) {
+        free(n);
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    *n = (struct entry){ .node.key = r->base, .range = *r };
+    n->range.handle = r->ctx ? r->ctx->handle : NULL;
     pthread_rwlock_wrlock(&lock);
-    size_t i = upper_bound(r->base);
-    if ((i && ranges[i - 1].base + ranges[i - 1].size > r->base) || (i < count && ranges[i].base - r->base < r->size)) {
+    if (overlaps(r->base, r->size)) {
         e = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    } else if (count == capacity) {
-        *full = capacity ? capacity * 2 : 64;
-        e = CUDA_ERROR_OUT_OF_MEMORY;
     } else {
-        memmove(ranges + i + 1, ranges + i, (count - i) * sizeof *ranges);
-        ranges[i] = *r;
-        ranges[i].id = next_id++;
-        ranges[i].handle = r->ctx ? r->ctx->handle : NULL;
-        count++;
+        n->range.id = next_id++;
+        cw_tree_insert(&table, &n->node);
         changed();
     }
     pthread_rwlock_unlock(&lock);
@@ -112,37 +124,8 @@ add(const struct range *r, size_t *full)
             ctx_ref(r->ctx);
         ctx_admitted(r->ctx);
     }
-    return e;
-}
-
-/* With no lock held: the program's malloc may ask about an address. */
-static bool
-grow(size_t to)
-{
-    struct range *larger = malloc(to * sizeof *larger), *old = larger;
-    if (!larger)
-        return false;
-    pthread_rwlock_wrlock(&lock);
-    if (to > capacity) {
-        old = ranges;
-        if (count)
-            memcpy(larger, old, count * sizeof *larger);
-        ranges = larger;
-        capacity = to;
-    }
-    pthread_rwlock_unlock(&lock);
-    free(old);
-    return true;
-}
-
-CUresult
-range_add(const struct range *r)
-{
-    CUresult e;
-    size_t full;
-    do
-        e = add(r, &full);
-    while (full && grow(full));
+    if (e != CUDA_SUCCESS)
+        free(n);
     return e;
 }
 
@@ -164,58 +147,61 @@ range_find(uint64_t address, struct range *out)
     return r != NULL;
 }
 
-static void
-take(size_t i, struct range *out)
+/* Lock held; the entry is freed without it. */
+static struct entry *
+take(struct range *r)
 {
-    *out = ranges[i];
-    memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof *ranges);
-    count--;
+    struct entry *n = (struct entry *)(void *)((char *)r - offsetof(struct entry, range));
+    cw_tree_remove(&table, &n->node);
     changed();
+    return n;
+}
+
+/* False: there was none. */
+static bool
+give(struct entry *n, struct range *out)
+{
+    if (!n)
+        return false;
+    *out = n->range;
+    free(n);
+    return true;
 }
 
 bool
 range_remove(uint64_t address, unsigned kinds, struct range *out)
 {
-    bool found = false;
     pthread_rwlock_wrlock(&lock);
-    size_t i = upper_bound(address);
-    if (i && ranges[i - 1].base == address && kinds & 1u << ranges[i - 1].kind) {
-        take(i - 1, out);
-        found = true;
-    }
+    struct range *r = up_to(address);
+    struct entry *n = r && r->base == address && kinds & 1u << r->kind ? take(r) : NULL;
     pthread_rwlock_unlock(&lock);
-    return found;
+    return give(n, out);
 }
 
 bool
 range_remove_registered(uint64_t address, uint64_t size, struct range *out)
 {
-    bool found = false;
     pthread_rwlock_wrlock(&lock);
-    size_t i = upper_bound(address);
-    if (i && ranges[i - 1].base + ranges[i - 1].size > address)
-        i--;
-    if (i < count && ranges[i].base < address + size && ranges[i].kind == RANGE_REGISTERED) {
-        take(i, out);
-        found = true;
-    }
+    struct range *r = holder(address);
+    if (!r)
+        r = beyond(address);
+    struct entry *n = r && r->base < address + size && r->kind == RANGE_REGISTERED ? take(r) : NULL;
     pthread_rwlock_unlock(&lock);
-    return found;
+    return give(n, out);
 }
 
 bool
-range_remove_of(const struct ctx *c, struct range *out)
+range_remove_of(const struct ctx *c, uint64_t *base, struct range *out)
 {
-    bool found = false;
     pthread_rwlock_wrlock(&lock);
-    for (size_t i = count; i-- > 0 && !found;) {
-        if (ranges[i].ctx == c) {
-            take(i, out);
-            found = true;
-        }
-    }
+    struct range *r = up_to(*base);
+    while (r && r->ctx != c)
+        r = r->base ? up_to(r->base - 1) : NULL;
+    struct entry *n = r ? take(r) : NULL;
     pthread_rwlock_unlock(&lock);
-    return found;
+    if (n)
+        *base = n->range.base;
+    return give(n, out);
 }
 
 bool
@@ -262,22 +248,22 @@ range_facts(uint64_t address, uint64_t size, struct range_facts *out)
         remember(first);
         facts_of(first, out);
     }
-    size_t i = upper_bound(address);
-    ok = i > 0;
-    for (i--; ok && size;) {
-        if (i >= count || address < ranges[i].base || address - ranges[i].base >= ranges[i].size) {
+    const struct range *r = first ? first : up_to(address);
+    ok = r != NULL;
+    while (ok && size) {
+        if (!r || address < r->base || address - r->base >= r->size) {
             ok = false;
             break;
         }
-        seen |= 1u << ranges[i].kind;
-        out->access &= access_of(&ranges[i]);
-        uint64_t here = ranges[i].size - (address - ranges[i].base);
+        seen |= 1u << r->kind;
+        out->access &= access_of(r);
+        uint64_t here = r->size - (address - r->base);
         if (here >= size)
             break;
         crossed = true;
         address += here;
         size -= here;
-        i++;
+        r = beyond(r->base);
     }
     if (crossed && seen >> RANGE_DEVICE & 1)    /* one of cuMemAlloc's is accessed alone, whatever it touches (an H200, driver 580) */
         ok = false;
@@ -300,22 +286,19 @@ range_use(const struct ctx *c, uint64_t address, uint64_t size)
     if (known && (!known->ctx || known->ctx == c) && known->size - (address - known->base) >= size)
         return true;
     pthread_rwlock_rdlock(&lock);
-    size_t i = upper_bound(address);
-    bool ok = i > 0;
-    for (i--; ok && size; i++) {
-        if (i >= count || address < ranges[i].base || address - ranges[i].base >= ranges[i].size) {
+    const struct range *r = up_to(address);
+    bool ok = r != NULL;
+    while (ok && size) {
+        if (!r || address < r->base || address - r->base >= r->size || (r->ctx && r->ctx != c && atomic_load(&r->ctx->dead))) {
             ok = false;
             break;
         }
-        if (ranges[i].ctx && ranges[i].ctx != c && atomic_load(&ranges[i].ctx->dead)) {
-            ok = false;
-            break;
-        }
-        if (ranges[i].ctx && ranges[i].ctx != c)
-            atomic_store_explicit(&ranges[i].ctx->lent, true, memory_order_relaxed);
-        uint64_t here = ranges[i].size - (address - ranges[i].base);
+        if (r->ctx && r->ctx != c)
+            atomic_store_explicit(&r->ctx->lent, true, memory_order_relaxed);
+        uint64_t here = r->size - (address - r->base);
         address += here;
         size -= here < size ? here : size;
+        r = beyond(r->base);
     }
     pthread_rwlock_unlock(&lock);
     return ok;
@@ -338,8 +321,7 @@ bool
 range_overlaps(uint64_t address, uint64_t size)
 {
     pthread_rwlock_rdlock(&lock);
-    size_t i = upper_bound(address);
-    bool yes = (i && ranges[i - 1].base + ranges[i - 1].size > address) || (i < count && ranges[i].base - address < size);
+    bool yes = overlaps(address, size);
     pthread_rwlock_unlock(&lock);
     return yes;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The device address region (impl/va.h) under random requests: blocks hold what was written to them, reservations are inaccessible, what lies in no block is
- * inaccessible while there are few holes, and with many there are no more mappings than the bound allows. In the end all is as in the beginning.
+ * inaccessible while there are few holes, and with many there are no more mappings than the bound allows. Each block is at the lowest place that it fits into,
+ * for dumps of a program have the same addresses on each run. In the end all is as in the beginning.
  * Compiled with a bound of six runs, and with the libraries' own. */
 #include "impl/va.h"
 #include "tests/dice.h"
@@ -18,7 +19,7 @@ enum kind { FREE, DATA, RESERVED };
 
 static struct block {
     enum kind kind;
-    uint64_t address, size;
+    uint64_t address, size, extent;     /* with the guard page */
     bool used[4];               /* of a reservation: which of its quarters */
     uint8_t tag;
 } all[BLOCKS];
@@ -80,24 +81,55 @@ check_all(void)
     }
 }
 
+static uint64_t
+round_up(uint64_t v, uint64_t to)
+{
+    return (v + to - 1) / to * to;
+}
+
+/* The lowest place for that many bytes: the region's begin, or behind a block, at which no block is met. */
+static uint64_t
+lowest(uint64_t extent, uint64_t align)
+{
+    uint64_t base, size, best = UINT64_MAX;
+    cw_va_region(&base, &size);
+    for (int i = -1; i < BLOCKS; i++) {
+        if (i >= 0 && !all[i].kind)
+            continue;
+        const uint64_t from = round_up(i < 0 ? base + CW_VA_LOW : all[i].address + all[i].extent, align);
+        bool fits = from < best;
+        for (unsigned k = 0; fits && k < BLOCKS; k++)
+            fits = !all[k].kind || from >= all[k].address + all[k].extent || from + extent <= all[k].address;
+        best = fits ? from : best;
+    }
+    return best;
+}
+
 static void
 begin(struct block *b, struct dice *s)
 {
     static const uint32_t sizes[] = { 300, 512, 5000, 4096, 65536, 200000, 1 << 20, (1 << 20) + 5, 3 << 20 };
     static uint8_t tags;
     *b = (struct block){ .kind = step <= STEPS / 2 || rnd(s) % 8 ? DATA : RESERVED, .size = sizes[rnd(s) % (sizeof sizes / sizeof *sizes)], .tag = ++tags };
-    if (b->kind == RESERVED) {
-        b->size = 4 * PAGE * (1 + b->size / (4 * PAGE));
-        CHECK(cw_va_reserve(b->size, PAGE, 0, &b->address) == CWB_OK);
+    const enum kind kind = b->kind;
+    b->kind = FREE;
+    if (kind == RESERVED) {
+        b->size = b->extent = 4 * PAGE * (1 + b->size / (4 * PAGE));
+        const uint64_t want = step > 1 ? lowest(b->extent, PAGE) : 0;
+        CHECK(cw_va_reserve(b->size, PAGE, 0, &b->address) == CWB_OK && (!want || b->address == want));
         CHECK(!is_accessible(b->address) && !is_accessible(b->address + b->size - 1));
     } else {
-        const bool pages = rnd(s) % 2;
-        CHECK((pages ? cw_va_alloc_pages : cw_va_alloc)(b->size, 1u << rnd(s) % 14, &b->address) == CWB_OK);
+        const bool pages = rnd(s) % 2, large = b->size >= 1 << 20;
+        const uint64_t align = 1u << rnd(s) % 14, least = b->size >= 2 << 20 ? 2 << 20 : large || pages ? PAGE : 256;
+        b->extent = large ? round_up(b->size, PAGE) + PAGE : pages ? round_up(b->size, PAGE) : b->size;
+        const uint64_t want = step > 1 ? lowest(b->extent, align > least ? align : least) : 0;      /* before the first, there is no region */
+        CHECK((pages ? cw_va_alloc_pages : cw_va_alloc)(b->size, align, &b->address) == CWB_OK && (!want || b->address == want));
         CHECK(!pages || is_marked(b->address, b->size, 0));
         if (b->size >= 1 << 20 && CW_VA_MANY > BLOCKS)
             CHECK(!is_accessible((b->address + b->size + PAGE - 1) & ~(uint64_t)(PAGE - 1)));
         mark(b->address, b->size, b->tag);
     }
+    b->kind = kind;
 }
 
 static void
