@@ -93,6 +93,12 @@ node_finish(struct obj *o)
     free(n);
 }
 
+static bool
+is_special(CUgraphNodeType type)
+{
+    return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE || type == CU_GRAPH_NODE_TYPE_GRAPH || type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+}
+
 /* Take n out of its graph; its handle is to be ended after the lock is released. */
 static void
 unlink_node(struct node *n)
@@ -105,6 +111,7 @@ unlink_node(struct node *n)
     *(n->prev ? &n->prev->next : &g->first) = n->next;
     *(n->next ? &n->next->prev : &g->last) = n->prev;
     g->count--;
+    g->special -= is_special(n->type);
     n->graph = NULL;
 }
 
@@ -190,7 +197,7 @@ bodies_have(const struct node *n, CUgraphNodeType type)
 bool
 graph_has(const struct graph *g, CUgraphNodeType type)
 {
-    for (const struct node *n = g->first; n; n = n->next)
+    for (const struct node *n = g->special ? g->first : NULL; n; n = n->next)
         if (n->w.type == type || (n->w.type == CU_GRAPH_NODE_TYPE_GRAPH && n->w.child && graph_has(n->w.child, type)) || bodies_have(n, type))
             return true;
     return false;
@@ -240,6 +247,7 @@ node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work 
     *(g->last ? &g->last->next : &g->first) = new;
     g->last = new;
     g->count++;
+    g->special += is_special(new->type);
     *out = node_handle(new);
     handle_put(&new->obj);              /* graph_lock is held, so nobody can have ended it */
     return CUDA_SUCCESS;

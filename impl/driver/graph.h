@@ -143,6 +143,7 @@ struct graph {
     struct obj obj;                     /* KIND_GRAPH */
     struct node *first, *last;          /* graph_lock, and so on */
     uint32_t count;
+    uint32_t special;                   /* of them memory nodes and those with graphs inside: what graph_has looks for */
     struct node *owner;                 /* the child graph node or conditional node that it belongs to */
     struct graph_condition *conditions; /* handles that were made for it; a reference each */
     struct capture *capture;            /* being captured into */
@@ -162,7 +163,7 @@ void     graph_end(struct graph *g);                        /* ends the handle a
 /* Copy nodes, edges and counts of user objects. CUDA_ERROR_NOT_SUPPORTED: with memory or conditional nodes. */
 CUresult graph_copy(struct graph *from, struct graph **out);
 CUresult graph_child(struct graph *from, struct graph **out);         /* the same for a node; not of a graph that a node has already (so an H200) */
-bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_lock held; nested ones count */
+bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* a special type; graph_lock held; nested ones count */
 /* Append a node that depends on deps (handles); takes w over on success. */
 CUresult node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
 CUresult node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
