@@ -616,7 +616,7 @@ block_free_async(struct block *b, struct stream *s)
     b->number = ++s->frees;
     b->handle = s->obj.handle;
     b->reached = false;
-    b->state = BLOCK_PENDING;
+    block_now_pending(b);
     *p->queued_end = f;                 /* and the pool stays */
     p->queued_end = &f->next;
     pthread_mutex_unlock(&p->lock);

@@ -3,6 +3,7 @@
 #ifndef CUDAWAY_DRIVER_POOL_H
 #define CUDAWAY_DRIVER_POOL_H
 
+#include "impl/base/tree.h"
 #include "impl/driver/driver.h"
 
 #define UNIT    512u                    /* sizes and addresses of blocks */
@@ -16,6 +17,7 @@
 enum block_state { BLOCK_USED, BLOCK_PENDING, BLOCK_FREE, BLOCK_GONE };
 
 struct block {
+    struct cw_tree_node node;           /* first; PENDING and FREE: in chunk.unused, where its key is its base */
     struct block *prev, *next;          /* pool.lock, and so on: in its chunk, by address */
     struct chunk *chunk;                /* while it is not GONE */
     uint64_t base, size;
@@ -48,6 +50,7 @@ struct chunk {
     uint64_t room;                      /* size, and what the pages behind large allocations take */
     uint64_t used;                      /* bytes of USED blocks, without these pages */
     struct block *blocks;
+    struct cw_tree unused;              /* of those that no allocation has */
 };
 
 struct pool {
@@ -94,6 +97,8 @@ bool          block_may_be_used(const struct block *b, const struct place *at);
 /* The allocation in it has ended; has come back. */
 void          block_leave(struct block *b);
 void          block_enter(struct block *b);
+/* It is freed in the order of a stream. */
+void          block_now_pending(struct block *b);
 /* It may be used by everyone. Returns the block that it is part of now. */
 struct block *block_now_free(struct block *b);
 /* The first blocks of h that an allocation there can take; at NULL: if all that is freed could be used. */

@@ -15,8 +15,29 @@ block_unref(struct block *b)
 }
 
 static void
+unused_add(struct block *b)
+{
+    b->node.key = b->base;
+    cw_tree_insert(&b->chunk->unused, &b->node);
+}
+
+static void
+unused_remove(struct block *b)
+{
+    cw_tree_remove(&b->chunk->unused, &b->node);
+}
+
+static struct block *
+unused_beyond(const struct chunk *h, uint64_t base)
+{
+    return (struct block *)(void *)cw_tree_beyond(&h->unused, base);
+}
+
+static void
 block_drop(struct block *b)
 {
+    if (b->state != BLOCK_USED)
+        unused_remove(b);
     *(b->prev ? &b->prev->next : &b->chunk->blocks) = b->next;
     if (b->next)
         b->next->prev = b->prev;
@@ -35,11 +56,20 @@ block_join(struct block *b)
     block_drop(n);
 }
 
+void
+block_now_pending(struct block *b)
+{
+    b->state = BLOCK_PENDING;
+    unused_add(b);
+}
+
 struct block *
 block_now_free(struct block *b)
 {
     const struct chunk *h = b->chunk;
     const struct pool *p = h->pool;
+    if (b->state == BLOCK_USED)
+        unused_add(b);
     b->state = BLOCK_FREE;
     if (b->next && b->next->state == BLOCK_FREE)
         block_join(b);
@@ -63,6 +93,8 @@ void
 block_enter(struct block *b)
 {
     struct pool *p = b->pool;
+    if (b->state != BLOCK_USED)         /* a free that was refused */
+        unused_remove(b);
     b->state = BLOCK_USED;
     b->chunk->used += round_up(b->wanted, UNIT);
     p->used += b->wanted;
@@ -138,7 +170,8 @@ block_carve(struct chunk *h, const struct run *r, uint64_t wanted)
         *(first->prev ? &first->prev->next : &h->blocks) = before;
         first->prev = before;
         first->size -= before->size;
-        first->base = r->base;
+        first->base = first->node.key = r->base;
+        unused_add(before);
     }
     while (first != last) {
         struct block *next = first->next;
@@ -151,7 +184,9 @@ block_carve(struct chunk *h, const struct run *r, uint64_t wanted)
     last->prev = b;
     last->size -= end - last->base;
     last->base = end;
-    if (!last->size)
+    if (last->size)
+        last->node.key = end;
+    else
         block_drop(last);
     block_enter(b);
     return b;
@@ -170,10 +205,13 @@ bool
 run_find(const struct chunk *h, const struct place *at, uint64_t wanted, struct run *r)
 {
     uint64_t size = round_up(wanted, UNIT);
-    struct block *first = NULL;
+    struct block *first = NULL, *last = NULL;
     if (h->size - h->used < size)
         return false;
-    for (struct block *b = h->blocks; b; b = b->next) {
+    for (struct block *b = unused_beyond(h, 0); b; b = unused_beyond(h, b->base)) {
+        if (b->prev != last)            /* an allocation lies between the two */
+            first = NULL;
+        last = b;
         if (!block_may_be_used(b, at)) {
             first = NULL;
             continue;
@@ -216,6 +254,8 @@ chunk_cut(struct chunk *h, struct block *b, uint64_t from, uint64_t size)
     if (head)
         h->base = b->base = to;
     b->size = head ? b_end - to : from - b->base;
+    if (b->size)
+        b->node.key = b->base;
     h->room -= size;
     if (middle) {
         *rest = (struct chunk){ .next = h->next, .pool = h->pool, .ctx = h->ctx, .base = to, .size = (end - to) / UNIT_ROOM * CHUNK, .room = end - to,
@@ -230,9 +270,13 @@ chunk_cut(struct chunk *h, struct block *b, uint64_t from, uint64_t size)
         }
         for (struct block *i = rest->blocks, *prev = NULL; i; prev = i, i = i->next) {
             i->prev = prev;
+            if (i->state != BLOCK_USED && i != behind)
+                unused_remove(i);
             i->chunk = rest;
             if (i->state == BLOCK_USED)
                 rest->used += round_up(i->wanted, UNIT);
+            else
+                unused_add(i);
         }
         h->room -= rest->room;
         h->used -= rest->used;
@@ -305,6 +349,7 @@ pool_grow(struct pool *p, struct ctx *c, uint64_t size)
             *b = (struct block){ .prev = last, .chunk = h, .pool = p, .base = end, .size = n * UNIT_ROOM, .state = BLOCK_FREE, .pages = PAGES_CLOSED };
             atomic_init(&b->refs, 1);
             last->next = b;
+            unused_add(b);
         } else {
             last->size += n * UNIT_ROOM;
             last->pages = last->pages == PAGES_CLOSED ? PAGES_CLOSED : PAGES_MIXED;
@@ -348,6 +393,7 @@ chunk_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t unit)
     }
     *b = (struct block){ .chunk = h, .pool = p, .base = h->base, .size = h->room, .state = BLOCK_FREE };
     atomic_init(&b->refs, 1);
+    unused_add(b);
     ctx_ref(c);
     pthread_mutex_lock(&p->lock);
     block_close(b);
