@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Virtual memory management: reservations of address space, physical allocations (handles), mappings and access rights.
  * A mapping is a range of kind MAPPED, known to copies once it is there; reservations are a list under a leaf lock. */
+#include "impl/base/tree.h"
 #include "impl/driver/driver.h"
 
 #include <stdlib.h>
@@ -33,16 +34,34 @@ struct reservation {
 };
 
 struct mapping {
-    struct mapping *next;
+    struct cw_tree_node node;           /* first; its key is the address */
+    struct mapping *next;               /* of those that are being unmapped */
     uint64_t address, size;
     uint64_t offset;                    /* in the object; not 0 for multicast objects alone */
     struct phys *phys;                  /* owned reference */
 };
 
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct reservation *reservations;    /* lock */
-static struct mapping *mappings;            /* lock */
+static struct cw_tree mappings;             /* lock */
+
+static struct mapping *
+mapping_beyond(uint64_t address)
+{
+    return (struct mapping *)(void *)cw_tree_beyond(&mappings, address);
+}
+
+/* The first mapping that ends beyond this address, or NULL. */
+static struct mapping *
+mapping_from(uint64_t address)
+{
+    struct mapping *m = (struct mapping *)(void *)cw_tree_up_to(&mappings, address);
+    return m && address - m->address < m->size ? m : mapping_beyond(address);
+}
+
+/* All that have some of [from, to), by address; m may be taken out meanwhile. */
+#define EACH_MAPPING(m, from, to) \
+    for (struct mapping *m = mapping_from(from), *next_ = NULL; m && m->address < (to) && (next_ = mapping_beyond(m->address), true); m = next_)
 
 #define VMM()                                                                                                          \
     do {                                                                                                               \
@@ -230,9 +249,9 @@ drv_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr
         return CUDA_ERROR_INVALID_VALUE;
     struct phys *p = NULL;
     pthread_mutex_lock(&lock);
-    for (const struct mapping *m = mappings; m && !p; m = m->next)
-        if ((uintptr_t)addr - m->address < m->size)
-            p = m->phys;
+    const struct mapping *m = mapping_from((uintptr_t)addr);
+    if (m && m->address <= (uintptr_t)addr)
+        p = m->phys;
     bool has_handle = p && handle_kind((void *)(uintptr_t)p->obj.handle) == KIND_PHYS;
     if (p)
         handle_ref(&p->obj);
@@ -378,8 +397,8 @@ drv_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocation
         e = range_add(&r);
         if (e == CUDA_SUCCESS) {
             handle_ref(&p->obj);
-            *m = (struct mapping){ mappings, ptr, size, offset, p };
-            mappings = m;
+            *m = (struct mapping){ .node.key = ptr, .address = ptr, .size = size, .offset = offset, .phys = p };
+            cw_tree_insert(&mappings, &m->node);
             m = NULL;
         } else {
             (void)p->b->va_unmap(ptr, size);
@@ -402,25 +421,20 @@ drv_cuMemUnmap(CUdeviceptr ptr, size_t size)
     /* Only whole mappings; within a reservation they need not fill the range (driver 580). */
     uint64_t sum = 0;
     bool cut = false;
-    for (struct mapping *m = mappings; m; m = m->next) {
+    EACH_MAPPING(m, ptr, ptr + size) {
         if (m->address >= ptr && m->address + m->size <= ptr + size)
             sum += m->size;
-        else if (m->address < ptr + size && ptr < m->address + m->size)
+        else
             cut = true;
     }
     if (!cut && (sum == size || reserved(ptr, size))) {
         e = CUDA_SUCCESS;
-        for (struct mapping **l = &mappings; *l;) {
-            struct mapping *m = *l;
-            if (m->address >= ptr && m->address + m->size <= ptr + size) {
-                struct range r;
-                *l = m->next;
-                m->next = gone;
-                gone = m;
-                (void)range_remove(m->address, 1u << RANGE_MAPPED, &r);
-            } else {
-                l = &m->next;
-            }
+        EACH_MAPPING(m, ptr, ptr + size) {
+            struct range r;
+            cw_tree_remove(&mappings, &m->node);
+            m->next = gone;
+            gone = m;
+            (void)range_remove(m->address, 1u << RANGE_MAPPED, &r);
         }
         for (const struct mapping *m = gone; m; m = m->next) {
             CUresult f = CUDA_SUCCESS;
@@ -471,12 +485,13 @@ drv_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, si
     bool holes = false;
     cwb_result r = CWB_OK;
     pthread_mutex_lock(&lock);
-    for (const struct mapping *m = mappings; m; m = m->next)
-        holes |= m->phys->multicast && m->address < ptr + size && ptr < m->address + m->size;
+    EACH_MAPPING(m, ptr, ptr + size)
+        holes |= m->phys->multicast;
     if (!holes)
         r = g.backend->va_protect(ptr, size, most != 0, most == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    for (const struct mapping *m = mappings; m && holes && r == CWB_OK; m = m->next)
-        r = each_part(m, ptr, size, protect_part, &most);
+    if (holes)
+        EACH_MAPPING(m, ptr, ptr + size)
+            r = r == CWB_OK ? each_part(m, ptr, size, protect_part, &most) : r;
     pthread_mutex_unlock(&lock);
     if (r != CWB_OK)
         return result_of(r);
@@ -601,8 +616,8 @@ bind(struct phys *mc, uint64_t at, struct phys *memory, uint64_t offset, uint64_
     *b = (struct bound){ mc->bound, at, size, offset, memory };
     mc->bound = b;
     CUresult e = CUDA_SUCCESS;
-    for (const struct mapping *m = mappings; m && e == CUDA_SUCCESS; m = m->next)
-        if (m->phys == mc)
+    EACH_MAPPING(m, 0, UINT64_MAX)
+        if (m->phys == mc && e == CUDA_SUCCESS)
             e = map_bound(m, b);
     return e;
 }
@@ -629,12 +644,9 @@ drv_cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, 
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = CUDA_ERROR_INVALID_VALUE;      /* memory of cuMemCreate that is mapped there */
     pthread_mutex_lock(&lock);
-    for (const struct mapping *m = mappings; m; m = m->next) {
-        if (memptr - m->address < m->size && size <= m->size - (memptr - m->address)) {
-            e = bind(p, mcOffset, m->phys, memptr - m->address, size);
-            break;
-        }
-    }
+    const struct mapping *m = mapping_from(memptr);
+    if (m && m->address <= memptr && size <= m->size - (memptr - m->address))
+        e = bind(p, mcOffset, m->phys, memptr - m->address, size);
     pthread_mutex_unlock(&lock);
     return e;
 }
@@ -655,7 +667,9 @@ drv_cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_
             *l = found->next;
         }
     }
-    for (const struct mapping *m = mappings; m && found; m = m->next) {
+    EACH_MAPPING(m, 0, UINT64_MAX) {
+        if (!found)
+            break;
         uint64_t from = found->at > m->offset ? found->at : m->offset;
         uint64_t to = found->at + size < m->offset + m->size ? found->at + size : m->offset + m->size;
         if (m->phys == p && from < to)
