@@ -265,7 +265,7 @@ free_behind(const struct block *b)
     return b && end_of(b) > low ? end_of(b) : low;
 }
 
-/* b, the block before it, or what was there, has changed. */
+/* b, which may be NULL, or the block before it has changed. */
 static void
 measure_gap(struct block *b)
 {

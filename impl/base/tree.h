@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Things in the order of a number that each has for itself: address ranges. The node lies in the thing, whose memory is the caller's; so is the lock. Each
- * operation takes time in the logarithm of how many there are (a treap: a search tree that is a heap by random priorities). */
+ * An ordered set, by a key that each element has for itself, such as an address. The caller embeds the node in its structure, owns the memory, and holds the
+ * lock. Each operation takes logarithmic time (a treap: a search tree whose random priorities form a heap). */
 #ifndef CW_TREE_H
 #define CW_TREE_H
 
@@ -14,7 +14,7 @@ struct cw_tree_node {
 
 struct cw_tree {
     struct cw_tree_node *root;
-    void (*refresh)(struct cw_tree_node *n);    /* NULL, or: what n says of all below it is derived anew, from its children */
+    void (*refresh)(struct cw_tree_node *n);    /* computes what n holds about its subtree, from n and its children; or NULL */
     uint32_t random;            /* state of the priorities; any */
 };
 
@@ -22,7 +22,7 @@ struct cw_tree {
 void cw_tree_insert(struct cw_tree *t, struct cw_tree_node *n);
 /* n is in the tree. */
 void cw_tree_remove(struct cw_tree *t, struct cw_tree_node *n);
-/* n itself has changed: refresh it and those above it. */
+/* Call `refresh`, which is not NULL, for n, whose own data changed, and for the nodes above it. */
 void cw_tree_refresh(struct cw_tree *t, struct cw_tree_node *n);
 /* The one with the greatest key up to this one, and with the least beyond it; NULL: there is none. */
 struct cw_tree_node *cw_tree_up_to(const struct cw_tree *t, uint64_t key);

@@ -434,7 +434,7 @@ bool     range_remove(uint64_t address, unsigned kinds, struct range *out);
 /* The same for the first one that overlaps [address, address + size), when that is registered memory. */
 bool     range_remove_registered(uint64_t address, uint64_t size, struct range *out);
 void     range_forget(const struct range *r);   /* gives that reference back */
-/* Take out the last range of the context up to *base, UINT64_MAX at first, which becomes its base: for a context's destruction. The same way. */
+/* Take out the context's range with the greatest base up to *base, and set *base to that. The first call has UINT64_MAX there. The reference goes as above. */
 bool     range_remove_of(const struct ctx *c, uint64_t *base, struct range *out);
 #define MOST_ADDRESSES (1ull << 47)         /* what a process has */
 /* [address, address + size) lies in ranges without a hole, in one where it is of RANGE_DEVICE; kinds gets a bit per kind found. */

@@ -143,7 +143,7 @@ struct graph {
     struct obj obj;                     /* KIND_GRAPH */
     struct node *first, *last;          /* graph_lock, and so on */
     uint32_t count;
-    uint32_t special;                   /* of them memory nodes and those with graphs inside: what graph_has looks for */
+    uint32_t special;                   /* how many of them allocate, free, or contain graphs; 0: graph_has finds nothing */
     struct node *owner;                 /* the child graph node or conditional node that it belongs to */
     struct graph_condition *conditions; /* handles that were made for it; a reference each */
     struct capture *capture;            /* being captured into */

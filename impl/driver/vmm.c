@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Virtual memory management: reservations of address space, physical allocations (handles), mappings and access rights.
  * A mapping is a range of kind MAPPED, known to copies once it is there; reservations are a list under a leaf lock. */
-#include "impl/base/tree.h"
 #include "impl/driver/driver.h"
+
+#include "impl/base/tree.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,6 +43,8 @@ offer_things(int to)
     OK(cuMemPoolExportPointer(&offer.pointer, q));
     OK(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     EXPECT(write(to, &offer, sizeof offer) == sizeof offer && write(to, &fd, sizeof fd) == sizeof fd);
+    if (failures)
+        _exit(1);
     for (;;)
         pause();
 }
@@ -49,7 +52,7 @@ offer_things(int to)
 static void
 start_other(void)
 {
-    int ends[2], fd;
+    int ends[2], fd, status;
     char path[64];
     if (pipe(ends))
         abort();
@@ -60,6 +63,8 @@ start_other(void)
     if (pid > 0 && read(ends[0], &offer, sizeof offer) == sizeof offer && read(ends[0], &fd, sizeof fd) == sizeof fd) {
         snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
         pool_file = open(path, O_RDWR | O_CLOEXEC);
+    } else if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
+        abort();
     }
     close(ends[0]);
 }

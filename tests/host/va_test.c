@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The device address region (impl/va.h) under random requests: blocks hold what was written to them, reservations are inaccessible, what lies in no block is
  * inaccessible while there are few holes, and with many there are no more mappings than the bound allows. Each block is at the lowest place that it fits into,
- * for dumps of a program have the same addresses on each run. In the end all is as in the beginning.
+ * so that a program has the same addresses on each run. In the end all is as in the beginning.
  * Compiled with a bound of six runs, and with the libraries' own. */
 #include "impl/va.h"
 #include "tests/dice.h"
