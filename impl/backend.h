@@ -327,8 +327,8 @@ struct cwb_backend {
     cwb_result (*stream_query)(struct cwb_stream *s);
     /* Blocks until all work submitted before the call is done. Must not be called from a host function of the same context. */
     cwb_result (*stream_sync)(struct cwb_stream *s);
-    /* Whether more is queued in it than a program may have waiting, and to wait until there is room again; no lock of the driver is held then. NULL: the
-     * device's own calls wait. */
+    /* Whether more is queued in it than a program may have waiting (asked under the lock of submissions); and, where that was so, to wait until there is
+     * room again, with no lock of the driver held. NULL: the device's own calls wait. */
     bool       (*stream_is_full)(struct cwb_stream *s);
     void       (*stream_make_room)(struct cwb_stream *s);
 

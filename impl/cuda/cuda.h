@@ -36,7 +36,19 @@ struct cwb_context {
     struct cwc_freed *freed;    /* lock: freed in a host function, where the real driver must not be called */
 };
 
-struct cwb_stream { struct cwb_context *c; CUstream real; };
+/* The real driver takes 1,020 launches, copies, fills and values into a stream whose work does not go on; its next call waits. It must not wait under a lock of
+ * impl/driver, so every 250th of them is marked, and the caller waits for the mark that is to be used next once it has given its locks back. */
+enum { CWC_STRETCH = 250, CWC_MARKS = 4 };
+
+struct cwb_stream {
+    struct cwb_context *c;
+    CUstream real;
+    CUevent marks[CWC_MARKS];   /* a ring; made when first needed */
+    _Atomic unsigned next;      /* the mark that is used next, thus the oldest one */
+    unsigned since;             /* operations since the newest one */
+    bool room;                  /* the work behind the oldest is known to be done */
+};
+
 struct cwb_event  { struct cwb_context *c; CUevent real; };
 
 struct cwb_array {
@@ -66,6 +78,9 @@ cwb_result cwc_stream_create(struct cwb_context *c, int priority, struct cwb_str
 void       cwc_stream_destroy(struct cwb_stream *s);
 cwb_result cwc_stream_query(struct cwb_stream *s);
 cwb_result cwc_stream_sync(struct cwb_stream *s);
+bool       cwc_stream_is_full(struct cwb_stream *s);
+void       cwc_stream_make_room(struct cwb_stream *s);
+cwb_result cwc_stream_added(struct cwb_stream *s, CUresult r);  /* r: of one more operation */
 cwb_result cwc_event_create(struct cwb_context *c, uint32_t flags, struct cwb_event **out);
 void       cwc_event_destroy(struct cwb_event *e);
 cwb_result cwc_event_record(struct cwb_event *e, struct cwb_stream *s);

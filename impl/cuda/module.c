@@ -327,5 +327,5 @@ cwc_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *
     if (params != few)
         free(params);
     /* The log's line for a launch that the device can never run, here because of its registers. */
-    return r == CUDA_ERROR_INVALID_VALUE ? CWB_RESOURCES : cwc_result(s->c, r);
+    return r == CUDA_ERROR_INVALID_VALUE ? CWB_RESOURCES : cwc_stream_added(s, r);
 }

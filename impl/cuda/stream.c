@@ -28,8 +28,11 @@ cwc_stream_destroy(struct cwb_stream *s)
 {
     if (!s)
         return;
-    if (cwc.cuCtxSetCurrent(s->c->real) == CUDA_SUCCESS)
+    if (cwc.cuCtxSetCurrent(s->c->real) == CUDA_SUCCESS) {
         (void)cwc_result(s->c, cwc.cuStreamDestroy_v2(s->real));
+        for (unsigned i = 0; i < CWC_MARKS && s->marks[i]; i++)
+            (void)cwc_result(s->c, cwc.cuEventDestroy_v2(s->marks[i]));
+    }
     free(s);
 }
 
@@ -45,6 +48,44 @@ cwc_stream_sync(struct cwb_stream *s)
 {
     ENTER(s->c);
     return cwc_result(s->c, cwc.cuStreamSynchronize(s->real));
+}
+
+cwb_result
+cwc_stream_added(struct cwb_stream *s, CUresult r)
+{
+    if (r != CUDA_SUCCESS || ++s->since < CWC_STRETCH)
+        return cwc_result(s->c, r);
+    const unsigned i = atomic_load(&s->next);
+    CUevent *mark = &s->marks[i];
+    if (!*mark && cwc.cuEventCreate(mark, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS) {
+        *mark = NULL;                   /* tried again with the next operation */
+        return CWB_OK;
+    }
+    if (cwc.cuEventRecord(*mark, s->real) == CUDA_SUCCESS) {
+        s->since = 0;
+        s->room = false;
+        atomic_store(&s->next, (i + 1) % CWC_MARKS);
+    }
+    return CWB_OK;
+}
+
+bool
+cwc_stream_is_full(struct cwb_stream *s)
+{
+    CUevent oldest = s->marks[atomic_load(&s->next)];
+    if (s->room || !oldest || cwc_in_host_fn)
+        return false;
+    if (cwc.cuCtxSetCurrent(s->c->real) == CUDA_SUCCESS && cwc.cuEventQuery(oldest) == CUDA_ERROR_NOT_READY)
+        return true;
+    s->room = true;                     /* also after a fault, which the next operation reports */
+    return false;
+}
+
+void
+cwc_stream_make_room(struct cwb_stream *s)
+{
+    if (cwc.cuCtxSetCurrent(s->c->real) == CUDA_SUCCESS)
+        (void)cwc.cuEventSynchronize(s->marks[atomic_load(&s->next)]);
 }
 
 /* ---- events ---- */
@@ -203,7 +244,7 @@ cwc_stream_copy(struct cwb_stream *s, const struct cwb_copy *c)
 {
     ENTER(s->c);
     if (c->height == 1 && c->depth == 1 && c->dst.loc != CWB_LOC_ARRAY && c->src.loc != CWB_LOC_ARRAY)
-        return cwc_result(s->c, linear_copy(s, &c->dst, &c->src, c->width));
+        return cwc_stream_added(s, linear_copy(s, &c->dst, &c->src, c->width));
     struct cwb_copy part = *c;
     size_t slices = 1;
     if (c->depth > 1 && (!whole_rows(&c->dst) || !whole_rows(&c->src))) {
@@ -224,7 +265,7 @@ cwc_stream_copy(struct cwb_stream *s, const struct cwb_copy *c)
             .dstArray = d.array, .dstPitch = d.pitch, .dstHeight = d.height,
             .WidthInBytes = c->width, .Height = c->height, .Depth = part.depth,
         };
-        r = cwc_result(s->c, cwc.cuMemcpy3DAsync_v2(&m, s->real));
+        r = cwc_stream_added(s, cwc.cuMemcpy3DAsync_v2(&m, s->real));
         if (r != CWB_OK)
             return r;
     }
@@ -235,9 +276,10 @@ cwb_result
 cwc_stream_fill(struct cwb_stream *s, const struct cwb_fill *f)
 {
     ENTER(s->c);
-    CUresult r = CUDA_SUCCESS;
+    cwb_result done = CWB_OK;
     uint64_t a = first_byte(&f->dst);
-    for (size_t z = 0; z < f->depth && r == CUDA_SUCCESS; z++, a += f->dst.slice) {
+    for (size_t z = 0; z < f->depth && done == CWB_OK; z++, a += f->dst.slice) {
+        CUresult r;
         if (f->height == 1)
             r = f->size == 1   ? cwc.cuMemsetD8Async(a, (unsigned char)f->value, f->width, s->real)
                 : f->size == 2 ? cwc.cuMemsetD16Async(a, (unsigned short)f->value, f->width, s->real)
@@ -246,8 +288,9 @@ cwc_stream_fill(struct cwb_stream *s, const struct cwb_fill *f)
             r = f->size == 1   ? cwc.cuMemsetD2D8Async(a, f->dst.pitch, (unsigned char)f->value, f->width, f->height, s->real)
                 : f->size == 2 ? cwc.cuMemsetD2D16Async(a, f->dst.pitch, (unsigned short)f->value, f->width, f->height, s->real)
                                : cwc.cuMemsetD2D32Async(a, f->dst.pitch, f->value, f->width, f->height, s->real);
+        done = cwc_stream_added(s, r);
     }
-    return cwc_result(s->c, r);
+    return done;
 }
 
 cwb_result
@@ -257,9 +300,9 @@ cwc_stream_wait_value(struct cwb_stream *s, uint64_t address, uint64_t value, un
                                       [CWB_COMPARE_AND] = CU_STREAM_WAIT_VALUE_AND, [CWB_COMPARE_NOR] = CU_STREAM_WAIT_VALUE_NOR };
     ENTER(s->c);
     if (bits == 64)
-        return cwc.cuStreamWaitValue64_v2 ? cwc_result(s->c, cwc.cuStreamWaitValue64_v2(s->real, address, value, flags[compare]))
+        return cwc.cuStreamWaitValue64_v2 ? cwc_stream_added(s, cwc.cuStreamWaitValue64_v2(s->real, address, value, flags[compare]))
                                           : CWB_UNSUPPORTED;
-    return cwc.cuStreamWaitValue32_v2 ? cwc_result(s->c, cwc.cuStreamWaitValue32_v2(s->real, address, (uint32_t)value, flags[compare]))
+    return cwc.cuStreamWaitValue32_v2 ? cwc_stream_added(s, cwc.cuStreamWaitValue32_v2(s->real, address, (uint32_t)value, flags[compare]))
                                       : CWB_UNSUPPORTED;
 }
 
@@ -268,7 +311,7 @@ cwc_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, u
 {
     ENTER(s->c);
     if (bits == 64)
-        return cwc.cuStreamWriteValue64_v2 ? cwc_result(s->c, cwc.cuStreamWriteValue64_v2(s->real, address, value, 0)) : CWB_UNSUPPORTED;
-    return cwc.cuStreamWriteValue32_v2 ? cwc_result(s->c, cwc.cuStreamWriteValue32_v2(s->real, address, (uint32_t)value, 0))
+        return cwc.cuStreamWriteValue64_v2 ? cwc_stream_added(s, cwc.cuStreamWriteValue64_v2(s->real, address, value, 0)) : CWB_UNSUPPORTED;
+    return cwc.cuStreamWriteValue32_v2 ? cwc_stream_added(s, cwc.cuStreamWriteValue32_v2(s->real, address, (uint32_t)value, 0))
                                        : CWB_UNSUPPORTED;
 }

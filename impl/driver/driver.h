@@ -351,7 +351,7 @@ CUresult stream_order(struct stream *s);        /* and the rest, which does not 
 void     stream_end(struct stream *s);
 /* The same behind work that a program may submit without end: waits where the stream's queue is full. No lock is held. */
 void     stream_end_work(struct stream *s);
-void     stream_make_room(struct stream *s);    /* that alone; the caller has a reference */
+void     stream_make_room(struct stream *s, unsigned lanes);    /* that alone; the caller has a reference, and made the lanes before */
 /* The short way to begin, which counts no references: the stream that h names in the current context c, with c->order held and the
  * rules applied; *out is borrowed until stream_end. True, with *e: begun (nothing is held when *e is an error). False: take the long
  * way, which says what is wrong or knows what is special. */

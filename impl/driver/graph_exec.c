@@ -644,8 +644,9 @@ drv_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
         e = unsupported("cuGraphLaunch", "a stream of another context than the graph's nodes");
     else
         e = submit(x, s);
+    const unsigned lanes = e == CUDA_SUCCESS ? x->plan->nlanes : 0;
     pthread_mutex_unlock(&x->lock);
-    stream_make_room(s);
+    stream_make_room(s, lanes);
     return e;
 }
 

@@ -387,11 +387,19 @@ stream_end(struct stream *s)
 }
 
 void
-stream_make_room(struct stream *s)
+stream_make_room(struct stream *s, unsigned lanes)
 {
-    const struct cwb_backend *b = s->obj.ctx->b;
-    if (b->stream_is_full && b->stream_is_full(s->be))
-        b->stream_make_room(s->be);
+    struct ctx *c = s->obj.ctx;
+    if (!c->b->stream_is_full)
+        return;
+    for (unsigned i = 0; i < lanes; i++) {
+        struct cwb_stream *lane = i ? s->lanes[i] : s->be;
+        pthread_mutex_lock(&c->order);
+        const bool full = c->b->stream_is_full(lane);
+        pthread_mutex_unlock(&c->order);
+        if (full)
+            c->b->stream_make_room(lane);
+    }
 }
 
 void

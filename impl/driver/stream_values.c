@@ -60,7 +60,7 @@ value_op(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned bits, unsig
     if (e != CUDA_SUCCESS)
         return e;
     e = value_issue(s->obj.ctx, s->be, &(struct value_op){ addr, value, bits, flags, wait });
-    stream_end(s);
+    stream_end_work(s);
     return e;
 }
 
@@ -106,7 +106,7 @@ drv_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemO
     e = batch_check(s->obj.ctx, count, paramArray);     /* all of them or none (driver 580) */
     if (e == CUDA_SUCCESS)
         e = batch_issue(s->obj.ctx, s->be, count, paramArray);
-    stream_end(s);
+    stream_end_work(s);
     return e;
 }
 
