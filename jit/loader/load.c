@@ -8,8 +8,11 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <llvm-c/OrcEE.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define X(ret, name, params) #name,
 static const char *const runtime_names[] = { CWH_RT_MAP(X) };
@@ -68,6 +71,25 @@ define_symbols(LLVMOrcExecutionSessionRef es, LLVMOrcJITDylibRef lib, const stru
     cw_result r = cwj_llvm_check(LLVMOrcJITDylibDefine(lib, LLVMOrcAbsoluteSymbols(pairs, total)), "defining the runtime", diags);
     free(pairs);
     return r;
+}
+
+/* Systems can forbid that what a process wrote is executed; LLVM would say "Permission denied", of what it does not say. */
+static cw_result
+code_allowed(struct cwj_diags *diags)
+{
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return CW_ERR_NOMEM;
+    const int error = mprotect(p, size, PROT_READ | PROT_EXEC) ? errno : 0;
+    (void)munmap(p, size);
+    if (!error)
+        return CW_OK;
+    if (error == ENOMEM)
+        return CW_ERR_NOMEM;
+    cwj_diag_add(diags, PTX_ERROR, 5918, 0, 0, "the system does not let this process execute what it compiled (%s), as systemd's MemoryDenyWriteExecute has it: "
+                 "set CUDAWAY_ISOLATE=1", strerror(error));
+    return CW_ERR_IO;
 }
 
 /* ---- memory that another process has, too: an object's blocks, as RuntimeDyld asks for them ---- */
@@ -150,6 +172,9 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
                      cwj_support_count);
         return CW_ERR_VERSION;
     }
+    cw_result r = rt->place ? CW_OK : code_allowed(diags);
+    if (r)
+        return r;
     cwj_llvm_init();
     struct cwj_loaded *l = calloc(1, sizeof *l);
     if (!l)
@@ -159,7 +184,7 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
     LLVMOrcJITDylibRef lib;
     LLVMMemoryBufferRef copy;
     LLVMTargetMachineRef tm;
-    cw_result r = cwj_llvm_machine(CWJ_TARGET_HOST, "x86-64", NULL, 0, &tm, diags);
+    r = cwj_llvm_machine(CWJ_TARGET_HOST, "x86-64", NULL, 0, &tm, diags);
     if (r)
         goto fail;
     LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();

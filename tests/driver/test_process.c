@@ -634,6 +634,55 @@ killing(void)
     must_work();
 }
 
+/* ---- memory that was written is never executed ---- */
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE             65
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
+
+/* As systemd's MemoryDenyWriteExecute does. */
+static bool
+no_new_code(void)
+{
+    if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0)) {
+        fprintf(stderr, "skipped: this Linux cannot refuse executable memory (6.3)\n");
+        return false;
+    }
+    return true;
+}
+
+/* The host device, and it alone, says so. */
+static void
+unexecutable(void)
+{
+    if (!no_new_code())
+        return;
+    if (strcmp(getenv("CUDAWAY_DEVICE"), "host")) {
+        must_work();
+        return;
+    }
+    CUmodule m;
+    CUfunction f;
+    CUdeviceptr p;
+    CUcontext c = make_context();
+    OK(cuMemAlloc_v2(&p, 8));
+    OK(cuModuleLoadData(&m, floats));
+    OK(cuModuleGetFunction(&f, m, "k"));
+    for (int i = 0; i < 2; i++)
+        EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &p }, NULL), CUDA_ERROR_OPERATING_SYSTEM);
+    OK(cuMemsetD32_v2(p, 1, 2));
+    OK(cuCtxDestroy_v2(c));
+}
+
+static void
+unexecutable_isolated(void)
+{
+    EXPECT(!setenv("CUDAWAY_ISOLATE", "1", 1));
+    if (no_new_code())
+        must_work();
+}
+
 /* ---- limits -------------------------------------------------------------------------------------------------------------- */
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -724,7 +773,7 @@ static const struct test tests[] = {
 #else
     { "addresses", addresses }, { "data", data },
 #endif
-    { "killing", killing }, { "rounding", rounding }, { 0 },
+    { "killing", killing }, { "rounding", rounding }, { "unexecutable", unexecutable }, { "unexecutable_isolated", unexecutable_isolated }, { 0 },
 };
 
 int
