@@ -21,17 +21,24 @@
 
 static const char own_program[] = "/proc/thread-self/exe";      /* a process whose first thread has ended has no /proc/self/exe */
 
+/* Whether that file has the segments of the program that runs. Started as `ld.so PROGRAM`, the link leads to the dynamic linker, under Valgrind to that; without
+ * /proc there is none. */
+static bool
+holds_program(const char *path)
+{
+    struct cw_elf e;
+    const void *segments = (const void *)getauxval(AT_PHDR);
+    if (cw_elf_open(&e, path))
+        return false;
+    const bool same = e.segments && segments && e.header.e_phnum == getauxval(AT_PHNUM) && !memcmp(e.segments, segments, e.header.e_phnum * sizeof *e.segments);
+    cw_elf_close(&e);
+    return same;
+}
+
 const char *
 cw_redirect_program(void)
 {
-    /* Started as `ld.so PROGRAM`, the link leads to the dynamic linker; without /proc there is none. */
-    struct cw_elf e;
-    char soname[64] = "ld-";
-    if (!cw_elf_open(&e, own_program)) {
-        cw_elf_soname(&e, soname, sizeof soname);
-        cw_elf_close(&e);
-    }
-    const char *started = strncmp(soname, "ld-", 3) ? NULL : (const char *)getauxval(AT_EXECFN);
+    const char *started = holds_program(own_program) ? NULL : (const char *)getauxval(AT_EXECFN);
     return started ? started : own_program;
 }
 

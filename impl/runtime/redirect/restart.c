@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -70,7 +71,10 @@ cw_restart_find(struct cw_copy *const *copies, size_t count, struct cw_restart_f
 
 /* ---- where a function keeps its arguments ---- */
 
-enum { PROBE_STACK = 1 << 16, PROBE_STEPS = 20000 };
+enum {
+    PROBE_STACK = 1 << 16, PROBE_STEPS = 20000,
+    PROBE_SECONDS = 2,                  /* Valgrind and others that translate code do not step, so nothing would end it */
+};
 
 /* Halves of the arguments are marked each for itself: an int is one, and a dim3 may be taken apart. */
 static uint32_t
@@ -116,7 +120,7 @@ static int
 probe_child(void *user)
 {
     struct cw_restart_probe *p = user;
-    static const int caught[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS };
+    static const int caught[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGALRM };
     stack_t alternate = { .ss_sp = p->signals, .ss_size = sizeof p->signals };
     struct sigaction a = { .sa_sigaction = stepped, .sa_flags = SA_SIGINFO | SA_ONSTACK };
     sigset_t none;
@@ -130,6 +134,8 @@ probe_child(void *user)
         if (sigaction(caught[i], &a, NULL))
             _exit(1);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (setitimer(ITIMER_REAL, &(struct itimerval){ .it_value.tv_sec = PROBE_SECONDS }, NULL))
+        _exit(1);
     cw_restart_probe_entry(p->entry, p->top, arguments);
     _exit(1);
 }

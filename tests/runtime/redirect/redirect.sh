@@ -202,6 +202,14 @@ echo nonsense >>"$work"/signatures/*.sig
 "$cudaway" run -- ./stripped free >"$work/out" 2>"$work/err"
 grep -q 'is no line of a signature file' "$work/err" || fail "a damaged signature file is not said"
 
+# Valgrind leads /proc/self/exe to itself, and lets nothing step: by_path cannot know the arguments, and says so soon.
+if command -v valgrind >/dev/null && [ "$tsan" = 0 ]; then
+    timeout 60 env LD_LIBRARY_PATH="$lib" valgrind -q --log-file="$work/log" ./plain malloc >"$work/out" 2>"$work/err"
+    grep -q 'plain: its first call, cudaMalloc, fails: its arguments cannot be told' "$work/err" || { fail "Valgrind, by_path"; cat "$work/out" "$work/err"; }
+    timeout 60 "$cudaway" run -- valgrind -q --log-file="$work/log" ./plain malloc >"$work/out" 2>&1
+    grep -q 'ours cudaMalloc 100' "$work/out" || { fail "Valgrind, by_run"; cat "$work/out"; }
+fi
+
 # info knows the devices and is JSON.
 "$cudaway" info --json >"$work/info" || fail "info --json"
 python3 - "$work/info" <<'P' || fail "info --json lacks something"
