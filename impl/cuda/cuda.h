@@ -37,8 +37,8 @@ struct cwb_context {
 };
 
 /* The real driver takes 1,020 launches, copies, fills and values into a stream whose work does not go on; its next call waits. It must not wait under a lock of
- * impl/driver, so every 250th of them is marked, and the caller waits for the mark that is to be used next once it has given its locks back. */
-enum { CWC_STRETCH = 250, CWC_MARKS = 4 };
+ * impl/driver, so every 50th of them is marked, and the caller waits for the mark that is to be used next once it has given its locks back. */
+enum { CWC_STRETCH = 50, CWC_MARKS = 20 };
 
 struct cwb_stream {
     struct cwb_context *c;
