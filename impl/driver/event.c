@@ -176,8 +176,8 @@ drv_cuEventQuery(CUevent hEvent)
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult e = capture_event(ev, true);
     if (e == CUDA_SUCCESS && ev->ipc)
-        return ipc_event_done(ev->ipc) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-    return e == CUDA_SUCCESS ? result_of(ev->obj.ctx->b->event_query(ev->be)) : e;
+        return poll_result(ipc_event_done(ev->ipc) ? CWB_OK : CWB_NOT_READY);
+    return e == CUDA_SUCCESS ? poll_result(ev->obj.ctx->b->event_query(ev->be)) : e;
 }
 
 CUresult

@@ -2,6 +2,8 @@
  * Result codes: the backend's and the jit's mapped to CUDA's, and CUDA's names and descriptions. */
 #include "impl/driver/driver.h"
 
+#include <sched.h>
+
 const char *
 cwb_result_text(cwb_result r)
 {
@@ -43,6 +45,14 @@ result_of_failure(cwb_result r)
     case CWB_RESULT_COUNT:        break;
     }
     return CUDA_ERROR_UNKNOWN;
+}
+
+CUresult
+poll_result(cwb_result r)
+{
+    if (r == CWB_NOT_READY)
+        (void)sched_yield();
+    return result_of(r);
 }
 
 CUresult

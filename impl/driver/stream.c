@@ -639,7 +639,7 @@ drv_cuStreamQuery(CUstream hStream)
         if (r != CWB_OK)
             return result_of(r);
     }
-    return result_of(sc->b->stream_query(s->be));
+    return poll_result(sc->b->stream_query(s->be));
 }
 
 CUresult

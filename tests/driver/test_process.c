@@ -683,6 +683,44 @@ unexecutable_isolated(void)
         must_work();
 }
 
+/* ---- a real-time policy on one processor: who does not wait keeps it ---- */
+
+static void
+real_time(void)
+{
+    cpu_set_t one;
+    CUstream s;
+    CUevent e;
+    CUdeviceptr p;
+    CUmodule m;
+    CUfunction f;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    EXPECT(!sched_setaffinity(0, sizeof one, &one));
+    if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 })) {
+        fprintf(stderr, "skipped: a real-time policy needs a right\n");
+        return;
+    }
+    alarm(60);
+    CUcontext c = make_context();
+    OK(cuMemAlloc_v2(&p, 8));
+    OK(cuMemsetD32_v2(p, 0, 2));
+    OK(cuModuleLoadData(&m, floats));
+    OK(cuModuleGetFunction(&f, m, "k"));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&e, 0));
+    for (int i = 0; i < 10; i++) {
+        CUresult r;
+        OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, (void *[]){ &p }, NULL));
+        OK(cuEventRecord(e, s));
+        while ((r = i % 2 ? cuStreamQuery(s) : cuEventQuery(e)) == CUDA_ERROR_NOT_READY)
+            ;
+        OK(r);
+    }
+    alarm(0);
+    OK(cuCtxDestroy_v2(c));
+}
+
 /* ---- limits -------------------------------------------------------------------------------------------------------------- */
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -773,7 +811,8 @@ static const struct test tests[] = {
 #else
     { "addresses", addresses }, { "data", data },
 #endif
-    { "killing", killing }, { "rounding", rounding }, { "unexecutable", unexecutable }, { "unexecutable_isolated", unexecutable_isolated }, { 0 },
+    { "killing", killing }, { "rounding", rounding }, { "real_time", real_time },
+    { "unexecutable", unexecutable }, { "unexecutable_isolated", unexecutable_isolated }, { 0 },
 };
 
 int
