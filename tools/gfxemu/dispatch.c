@@ -10,6 +10,7 @@
 #include "impl/base/fault.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TURN = 20000, MAX_THREADS = 64 };
+enum { TURN = 20000, MAX_THREADS = 64, PATIENCE = 50, MOST_LIVE = 256 };
 
 _Atomic uint32_t gfx_stack_size = 16384;
 
@@ -402,27 +403,54 @@ out_of_memory(struct gfx_dispatch *d)
     d->stop = true;
 }
 
-/* A worker takes work-groups one after the other. */
+/* A worker takes work-groups one after the other. A GPU has many at once, which may wait for each other: where none ends in PATIENCE turns, as many again get
+ * turns. */
 static void *
 worker(void *arg)
 {
     struct gfx_dispatch *d = arg;
     struct gfx_counts c = { 0 };
-    struct gfx_group *g = group_create(d);
-    if (!g) {
-        out_of_memory(d);
-        return NULL;
-    }
-    for (;;) {
-        uint64_t n = atomic_fetch_add(&d->next, 1);
-        if (n >= d->groups || d->stop)
+    struct gfx_group *g[MOST_LIVE];     /* the live ones are first */
+    unsigned made = 0, live = 0, turns = 0;
+    bool left = true;
+    while (!d->stop) {
+        unsigned want = live ? live : 1;
+        if (++turns > PATIENCE) {
+            turns = 0;
+            want = 2 * live < MOST_LIVE ? 2 * live : MOST_LIVE;
+        }
+        while (left && live < want) {
+            if (live == made && !(g[made] = group_create(d))) {
+                if (!live)
+                    out_of_memory(d);
+                break;
+            }
+            made += live == made;
+            uint64_t n = atomic_fetch_add(&d->next, 1);
+            left = n < d->groups;
+            if (left)
+                group_start(d, g[live++], n);
+        }
+        if (!live)
             break;
-        group_start(d, g, n);
-        while (!d->stop && guarded_turn(d, g))
-            ;
-        group_count(g, &c);
+        for (unsigned i = 0; i < live && !d->stop;) {
+            struct gfx_group *now = g[i];
+            if (guarded_turn(d, now)) {
+                i++;
+                continue;
+            }
+            group_count(now, &c);
+            g[i] = g[--live];
+            g[live] = now;
+            turns = 0;
+        }
+        if (turns)
+            sched_yield();              /* to a launch that they wait for, on a processor which they have alone */
     }
-    group_destroy(g);
+    for (unsigned i = 0; i < live; i++)
+        group_count(g[i], &c);
+    while (made)
+        group_destroy(g[--made]);
     add_counts(d, &c);
     return NULL;
 }
@@ -449,6 +477,7 @@ cooperative_worker(void *arg)
         more = false;
         for (uint64_t i = 0; i < live && !d->stop; i++)
             more |= guarded_turn(d, g[i]);
+        sched_yield();
     }
     for (uint64_t i = 0; i < live; i++) {
         group_count(g[i], &c);
