@@ -705,6 +705,7 @@ real_time(void)
     CUcontext c = make_context();
     OK(cuMemAlloc_v2(&p, 8));
     OK(cuMemsetD32_v2(p, 0, 2));
+    OK(cuCtxSynchronize());
     OK(cuModuleLoadData(&m, floats));
     OK(cuModuleGetFunction(&f, m, "k"));
     OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
