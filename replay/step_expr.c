@@ -210,6 +210,16 @@ blanks(struct parser *p)
         p->p++;
 }
 
+static bool
+follows(struct parser *p, char c)
+{
+    blanks(p);
+    if (*p->p != c)
+        return false;
+    p->p++;
+    return true;
+}
+
 /* TYPE[ADDRESS] */
 static bool
 memory(struct parser *p, unsigned type, enum cwi_where space, struct cws_result *out)
@@ -222,8 +232,7 @@ memory(struct parser *p, unsigned type, enum cwi_where space, struct cws_result 
     p->p++;
     if (!expression(p, 0, &a))
         return false;
-    blanks(p);
-    if (*p->p++ != ']')
+    if (!follows(p, ']'))
         return wrong(p, "there is no ] behind the address");
     if (a.is_float)
         return wrong(p, "the address is a float");
@@ -325,8 +334,7 @@ primary(struct parser *p, struct cws_result *out)
     if (c == '(') {
         p->p++;
         ok = expression(p, 0, out);
-        blanks(p);
-        if (ok && *p->p++ != ')')
+        if (ok && !follows(p, ')'))
             ok = wrong(p, "there is no )");
     } else if (c == '-' || c == '!' || c == '~') {
         p->p++;
