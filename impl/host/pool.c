@@ -267,27 +267,6 @@ cwh_exec_look(struct cwh_worker *w)
     }
 }
 
-/* Those that earlier launches needed; the pool has n. */
-static void
-add_known(struct cwh_exec_launch *l, unsigned n, uint32_t cost)
-{
-    const uint32_t known = cost & CWH_TOGETHER ? cost & ~CWH_TOGETHER : 0;
-    for (uint64_t all = n; all < known && all < l->nblocks && all < MOST_ADDED; all++)
-        if (!add_thread(l))
-            break;
-}
-
-/* What the launch says of the kernel's next one; ns: a block's time. */
-static void
-learn(struct cwh_exec_launch *l, unsigned n, uint32_t cost, double ns)
-{
-    const uint32_t all = atomic_load(&l->added) + n, each = ns < 1 ? 1 : ns > 2e9 ? 2000000000u : (uint32_t)ns;
-    if (all > n && all >= l->nblocks && (CWH_TOGETHER | all) > cost)
-        atomic_store_explicit(l->cost, CWH_TOGETHER | all, memory_order_relaxed);
-    else if (!(cost & CWH_TOGETHER))    /* the first launch pays for page faults and new threads: replace its time by the second's */
-        atomic_store_explicit(l->cost, cost && each > cost ? cost / 2 + each / 2 : each, memory_order_relaxed);
-}
-
 /* ---- ordinary launches ---- */
 
 /* Put the launch on the list and wake as many helpers as can have work. */
@@ -378,7 +357,7 @@ cwh_exec_run(struct cwh_exec_launch *l)
     unsigned n = cwh_exec_threads();
     uint64_t chunk = l->nblocks / (n * 16u);
     l->chunk = (uint32_t)(chunk < 1 ? 1 : chunk > 256 ? 256 : chunk);
-    const uint32_t cost = l->cost ? atomic_load_explicit(l->cost, memory_order_relaxed) : 0;
+    uint32_t cost = l->cost ? atomic_load_explicit(l->cost, memory_order_relaxed) : 0, together = cost & CWH_TOGETHER ? cost & ~CWH_TOGETHER : 0;
     bool help = n > 1 && l->nblocks > 1 && (!cost || cost * (double)l->nblocks > WORTH_HELP_NS);
     if (!help && (uint64_t)l->chunk < l->nblocks)
         l->chunk = (uint32_t)(l->nblocks < 256 ? l->nblocks : 256);
@@ -390,10 +369,19 @@ cwh_exec_run(struct cwh_exec_launch *l)
     uint64_t start = now_ns();
     if (help)
         call_helpers(l);
-    add_known(l, n, cost);
+    while (atomic_load(&l->added) + n < together && atomic_load(&l->added) + n < l->nblocks && add_thread(l))
+        ;
     work_on(l, 0);
     dismiss_helpers(l);
-    if (l->cost && !atomic_load(&l->failed))
-        learn(l, n, cost, (double)(now_ns() - start) * (help ? n : 1) / (double)l->nblocks);
+    if (l->cost && !atomic_load(&l->failed) && atomic_load(&l->added)) {
+        const uint32_t all = atomic_load(&l->added) + n;
+        if (all >= l->nblocks && all > together)
+            atomic_store_explicit(l->cost, CWH_TOGETHER | all, memory_order_relaxed);
+    } else if (l->cost && !atomic_load(&l->failed) && !together) {
+        double t = (double)(now_ns() - start) * (help ? n : 1) / (double)l->nblocks;
+        uint32_t ns = t < 1 ? 1 : t > 2e9 ? 2000000000u : (uint32_t)t;
+        /* The first launch pays for page faults and new threads: replace its time by the second's. */
+        atomic_store_explicit(l->cost, cost && ns > cost ? cost / 2 + ns / 2 : ns, memory_order_relaxed);
+    }
     pthread_cond_destroy(&done);
 }
