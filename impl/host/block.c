@@ -375,8 +375,6 @@ cluster_leave(struct cwh_fiber *f)
     cluster_check(b);
 }
 
-enum { LOOK_AFTER = 64 };       /* yields: what a look costs is little beside these */
-
 void
 cwh_rt_yield(struct cwh_gang *gang)
 {
@@ -390,13 +388,6 @@ cwh_rt_yield(struct cwh_gang *gang)
     if (w->team && ++w->yields >= w->live_gangs) {      /* all of this block may wait for another one */
         w->yields = 0;
         cwh_team_pass(w);
-    }
-    if (!w->team && w->launch->info.waits && ++w->waits == LOOK_AFTER) {
-        w->waits = 0;
-        w->look = true;
-        enqueue(w, f);
-        switch_from(w, f, NULL);
-        return;
     }
     if (!w->launch->info.uses_fibers || (w->started == w->launch->ngangs && !w->queue)) {
         sched_yield();
@@ -605,10 +596,6 @@ run_block_fibers(struct cwh_worker *w)
         }
     }
     while (w->live_gangs) {
-        if (w->look) {
-            w->look = false;
-            cwh_exec_look(w);
-        }
         struct cwh_fiber *f = pick(w);
         if (!f) {
             if (rescue(w))

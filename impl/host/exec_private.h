@@ -83,9 +83,6 @@ struct cwh_worker {
     struct cwh_team *team;      /* of which this is a thread, or NULL: each block is a cluster */
     struct cwh_cluster_barrier own_cluster;
     uint32_t yields;            /* since the team's turn was passed on */
-    uint32_t waits;             /* yields since it looked whether the launch stands still: */
-    bool look;                  /* root: do that now */
-    uint64_t ended, since;      /* chunks that had ended then; since when they are so many, 0: not seen yet */
 
     uint8_t *shared_map;        /* with a guard page on both sides */
     size_t shared_size;
@@ -107,8 +104,6 @@ bool cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l);
 void cwh_worker_release(struct cwh_worker *w);
 
 /* ---- pool.c ---- */
-/* On root, while blocks of the launch wait: add a thread to it where none of them ends. */
-void cwh_exec_look(struct cwh_worker *w);
 bool cwh_thread_start(void *(*fn)(void *), void *arg, pthread_t *out);      /* out NULL: detached */
 /* Threads that begin together, or go home when not all of them could be made. */
 struct cwh_gate {
