@@ -36,8 +36,8 @@ struct cwb_context {
     struct cwc_freed *freed;    /* lock: freed in a host function, where the real driver must not be called */
 };
 
-/* The real driver takes 1,020 launches, copies, fills and values into a stream whose work does not go on; its next call waits. It must not wait under a lock of
- * impl/driver, so every 50th of them is marked, and the caller waits for the mark that is to be used next once it has given its locks back. */
+/* The real driver takes 1,020 launches, copies, fills and values into a stream whose work does not go on; its next call waits, and would do so under a lock of
+ * impl/driver. So an event marks every 50th operation, and impl/driver, without a lock, waits for the oldest mark before that one is used again. */
 enum { CWC_STRETCH = 50, CWC_MARKS = 20 };
 
 struct cwb_stream {

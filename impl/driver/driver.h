@@ -160,10 +160,9 @@ result_of(cwb_result r)
 {
     return r == CWB_OK ? CUDA_SUCCESS : result_of_failure(r);
 }
-/* Of the jit. */
-/* The same of a query. A program that asks again and again lets the device's threads run, which may have its processor alone: under a real-time policy they never
- * would. */
+/* The same of a query. A program that polls under a real-time policy would keep the device's threads from its processor, so a query that is not ready yields. */
 CUresult poll_result(cwb_result r);
+/* Of the jit. */
 CUresult result_of_cw(cw_result r);
 /* One line, once for each `what` (a literal): what is missing, for whom. Returns CUDA_ERROR_NOT_SUPPORTED. */
 CUresult unsupported(const char *function, const char *what);

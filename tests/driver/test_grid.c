@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a kernel knows of its launch: %gridid, which no other launch has, and the workspace of a cooperative grid (%envreg1 and %envreg2,
  * as CUDA's cooperative groups use it), of which two grids of one kernel that run at the same time have one each; and shared memory
- * up to what the device says that a block can have; local memory and constants up to what CUDA has. */
+ * up to what the device says that a block can have; local memory and constants up to what CUDA has; blocks that wait for each other. */
 #include "tests/driver/test.h"
 
 #include <stdbool.h>
@@ -55,7 +55,15 @@ static const char text[] =
     "$read:\n    ld.shared.u32 %u, [%at]; add.u32 %sum, %sum, %u; add.u32 %at, %at, 512; setp.lt.u32 %p, %at, %end;\n    @%p bra $read;\n"
     "    mov.u32 %at, 0;\n"
     "$mine:\n    ld.shared.u32 %u, [%v]; add.u32 %sum, %sum, %u; add.u32 %v, %v, 512; add.u32 %at, %at, 1; setp.lt.u32 %p, %at, 8;\n    @%p bra $mine;\n"
-    "    mul.wide.u32 %o, %t, 4; add.u64 %out, %out, %o; st.global.u32 [%out], %sum;\n    ret;\n}\n";
+    "    mul.wide.u32 %o, %t, 4; add.u64 %out, %out, %o; st.global.u32 [%out], %sum;\n    ret;\n}\n"
+    /* Each block waits for the next one's word: 1 in the last, one more in each before. */
+    ".visible .entry chain(.param .u64 words)\n{\n    .reg .b32 %b, %n, %t, %v; .reg .b64 %at, %words; .reg .pred %p;\n"
+    "    mov.u32 %b, %ctaid.x; mov.u32 %n, %nctaid.x; mov.u32 %t, %tid.x; mul.wide.u32 %at, %b, 4;\n"
+    "    ld.param.u64 %words, [words]; add.u64 %at, %at, %words;\n"
+    "    setp.ne.u32 %p, %t, 0;\n    @%p bra $other;\n    add.u32 %b, %b, 1; mov.u32 %v, 0; setp.eq.u32 %p, %b, %n;\n    @%p bra $last;\n"
+    "$wait:\n    ld.acquire.gpu.global.u32 %v, [%at+4]; setp.eq.u32 %p, %v, 0;\n    @%p bra $wait;\n"
+    "$last:\n    add.u32 %v, %v, 1; st.release.gpu.global.u32 [%at], %v;\n"
+    "$other:\n    bar.sync 0;\n    ret;\n}\n";
 
 struct result {
     uint32_t met, wrong;
@@ -151,6 +159,29 @@ all_local(void)
     }
 }
 
+/* Blocks of an ordinary launch wait for each other, as they can on a GPU, which has room for all of them. On the host they would need a thread each. */
+static void
+waiting_blocks(CUmodule m)
+{
+    enum { N = 24 };
+    const char *device = getenv("CUDAWAY_DEVICE");
+    if (!device || strncmp(device, "gfxemu:", 7))
+        return;
+    CUfunction f;
+    CUdeviceptr p;
+    uint32_t got[N];
+    OK(cuMemAlloc_v2(&p, sizeof got));
+    OK(cuModuleGetFunction(&f, m, "chain"));
+    for (unsigned again = 0; again < 2; again++) {
+        OK(cuMemsetD32_v2(p, 0, N));
+        OK(cuLaunchKernel(f, N, 1, 1, 64, 1, 1, 0, NULL, (void *[]){ &p }, NULL));
+        OK(cuMemcpyDtoH_v2(got, p, sizeof got));
+        for (unsigned i = 0; i < N; i++)
+            EXPECT(got[i] == N - i);
+    }
+    OK(cuMemFree_v2(p));
+}
+
 int
 main(void)
 {
@@ -202,6 +233,7 @@ main(void)
     }
     for (unsigned i = 0; i < 2; i++)
         OK(cuStreamDestroy_v2(s[i]));
+    waiting_blocks(m);
     OK(cuModuleUnload(m));
     return failures != 0;
 }

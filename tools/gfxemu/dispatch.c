@@ -445,7 +445,7 @@ worker(void *arg)
             turns = 0;
         }
         if (turns)
-            sched_yield();              /* to a launch that they wait for, on a processor which they have alone */
+            sched_yield();              /* they may wait for another launch, whose thread under a real-time policy would not run */
     }
     for (unsigned i = 0; i < live; i++)
         group_count(g[i], &c);

@@ -548,7 +548,7 @@ gave_up(int sig)
                       cannot_start[] = "cudaway-trace: babeltrace cannot be started: memory or file descriptors are short (ulimit -v, ulimit -n)\n";
     struct rlimit data;
     (void)sig;
-    if (!getrlimit(RLIMIT_DATA, &data))         /* what ends a process may need memory, too */
+    if (!getrlimit(RLIMIT_DATA, &data))         /* ending needs memory, too */
         (void)setrlimit(RLIMIT_DATA, &(struct rlimit){ data.rlim_max, data.rlim_max });
     fflush(stdout);
     const ssize_t n = reads ? write(messages_fd, cannot_read, sizeof cannot_read - 1) : write(messages_fd, cannot_start, sizeof cannot_start - 1);

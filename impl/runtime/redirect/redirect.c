@@ -21,8 +21,8 @@
 
 static const char own_program[] = "/proc/thread-self/exe";      /* a process whose first thread has ended has no /proc/self/exe */
 
-/* Whether that file has the segments of the program that runs. Started as `ld.so PROGRAM`, the link leads to the dynamic linker, under Valgrind to that; without
- * /proc there is none. */
+/* Does the file have the segments of the running program? The link does not lead to it in a program that was started as `ld.so PROGRAM` or under Valgrind;
+ * without /proc there is no link. */
 static bool
 holds_program(const char *path)
 {

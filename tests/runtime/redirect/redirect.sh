@@ -202,7 +202,7 @@ echo nonsense >>"$work"/signatures/*.sig
 "$cudaway" run -- ./stripped free >"$work/out" 2>"$work/err"
 grep -q 'is no line of a signature file' "$work/err" || fail "a damaged signature file is not said"
 
-# Valgrind leads /proc/self/exe to itself, and lets nothing step: by_path cannot know the arguments, and says so soon.
+# Under Valgrind /proc/self/exe is Valgrind, and no process steps: by_path cannot know the arguments, and says so within seconds.
 if command -v valgrind >/dev/null && [ "$tsan" = 0 ]; then
     timeout 60 env LD_LIBRARY_PATH="$lib" valgrind -q --log-file="$work/log" ./plain malloc >"$work/out" 2>"$work/err"
     grep -q 'plain: its first call, cudaMalloc, fails: its arguments cannot be told' "$work/err" || { fail "Valgrind, by_path"; cat "$work/out" "$work/err"; }
