@@ -61,6 +61,7 @@ pick(struct cwh_worker *w)
 {
     if (w->started < w->launch->ngangs) {
         struct cwh_fiber *f = w->idle[--w->nidle];
+        w->watched = NULL;
         set_gang(w, f, w->started++);
         if (w->launch->info.width == 1)
             w->by_lane[f->gang.first] = f;
@@ -243,6 +244,7 @@ static inline void
 suspend(struct cwh_fiber *f)
 {
     struct cwh_worker *w = f->worker;
+    w->watched = NULL;
     if (w->launch->info.width == 1) {
         uint32_t warp = f->gang.first / CWH_WARP;
         w->warps[warp].runnable--;
@@ -375,6 +377,23 @@ cluster_leave(struct cwh_fiber *f)
     cluster_check(b);
 }
 
+enum { LOOK_AFTER = 64 };       /* rounds */
+
+/* f yields. Whether all that runs in the block has done nothing else for some rounds: f's turn comes again when all others had theirs. */
+static bool
+stands_still(struct cwh_worker *w, const struct cwh_fiber *f)
+{
+    if (!w->watched) {
+        w->watched = f;
+        w->rounds = 0;
+        w->since = 0;
+    }
+    if (w->watched != f || ++w->rounds < LOOK_AFTER)
+        return false;
+    w->rounds = 0;
+    return true;
+}
+
 void
 cwh_rt_yield(struct cwh_gang *gang)
 {
@@ -388,6 +407,12 @@ cwh_rt_yield(struct cwh_gang *gang)
     if (w->team && ++w->yields >= w->live_gangs) {      /* all of this block may wait for another one */
         w->yields = 0;
         cwh_team_pass(w);
+    }
+    if (!w->team && w->launch->info.waits && stands_still(w, f)) {
+        w->look = true;
+        enqueue(w, f);
+        switch_from(w, f, NULL);
+        return;
     }
     if (!w->launch->info.uses_fibers || (w->started == w->launch->ngangs && !w->queue)) {
         sched_yield();
@@ -420,6 +445,7 @@ gang_finished(struct cwh_fiber *f)
 {
     struct cwh_worker *w = f->worker;
     cluster_leave(f);
+    w->watched = NULL;
     w->live_gangs--;
     w->live_threads -= f->gang.lanes;
     w->idle[w->nidle++] = f;
@@ -583,6 +609,8 @@ run_block_fibers(struct cwh_worker *w)
     w->live_gangs = l->ngangs;
     w->live_threads = l->nthreads;
     w->yields = 0;
+    w->watched = NULL;
+    w->look = false;
     w->own_cluster = (struct cwh_cluster_barrier){ .live = l->nthreads };
     if (w->armed)
         reset_barriers(w);
@@ -596,6 +624,10 @@ run_block_fibers(struct cwh_worker *w)
         }
     }
     while (w->live_gangs) {
+        if (w->look) {
+            w->look = false;
+            cwh_exec_look(w);
+        }
         struct cwh_fiber *f = pick(w);
         if (!f) {
             if (rescue(w))

@@ -15,6 +15,7 @@
 
 struct cwh_heap;
 struct cwh_output;
+#define CWH_TOGETHER 0x80000000u
 
 /* One launch. The caller zeroes it, fills the first part and reads the second when cwh_exec_run has returned. */
 struct cwh_exec_launch {
@@ -24,7 +25,8 @@ struct cwh_exec_launch {
     const char *kernel;             /* name, for messages */
     uint64_t stack_per_thread;      /* CU_LIMIT_STACK_SIZE; 0: the default */
     bool cooperative;               /* every block gets an OS thread of its own, so that blocks may wait for each other */
-    _Atomic uint32_t *cost;         /* nanoseconds per block seen so far for this kernel (0: unknown), or NULL */
+    _Atomic uint32_t *cost;         /* nanoseconds per block seen so far for this kernel (0: unknown), or CWH_TOGETHER and a number: so many blocks waited
+                                     * for each other, and had to run at the same time; or NULL */
     struct cwh_heap *heap;          /* for malloc and free in kernels; NULL: malloc returns 0 */
     struct cwh_output *output;      /* for printf; NULL: straight to standard output at the end of the launch */
     struct cwh_output *complaints;  /* for failed assertions; NULL: straight to standard error */
@@ -37,6 +39,8 @@ struct cwh_exec_launch {
     uint64_t nblocks;
     uint32_t nthreads, ngangs, chunk;
     _Atomic uint64_t next;          /* first block that nobody took */
+    _Atomic uint64_t ended;         /* chunks, where blocks wait (cwh_code_info.waits) */
+    _Atomic uint32_t added;         /* threads, for blocks that others wait for */
     _Atomic int failed;
     uint32_t helpers;               /* under the pool's lock */
     bool listed;

@@ -83,6 +83,10 @@ struct cwh_worker {
     struct cwh_team *team;      /* of which this is a thread, or NULL: each block is a cluster */
     struct cwh_cluster_barrier own_cluster;
     uint32_t yields;            /* since the team's turn was passed on */
+    const struct cwh_fiber *watched;    /* since it yielded first, every gang of the block has only yielded; or NULL */
+    uint32_t rounds;            /* in which it did so */
+    bool look;                  /* root: see whether the launch stands still */
+    uint64_t ended, since;      /* chunks that had ended at the last look; since when they are so many, 0: not seen yet */
 
     uint8_t *shared_map;        /* with a guard page on both sides */
     size_t shared_size;
@@ -104,6 +108,8 @@ bool cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l);
 void cwh_worker_release(struct cwh_worker *w);
 
 /* ---- pool.c ---- */
+/* On root, while blocks of the launch wait: add a thread to it where none of them ends. */
+void cwh_exec_look(struct cwh_worker *w);
 bool cwh_thread_start(void *(*fn)(void *), void *arg, pthread_t *out);      /* out NULL: detached */
 /* Threads that begin together, or go home when not all of them could be made. */
 struct cwh_gate {

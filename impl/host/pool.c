@@ -100,6 +100,8 @@ work_on(struct cwh_exec_launch *l, unsigned number)
         prepared = true;
         if (!cwh_run_blocks(w, from, to))
             break;
+        if (l->info.waits)
+            atomic_fetch_add_explicit(&l->ended, 1, memory_order_relaxed);
     }
     w->launch = NULL;
 }
@@ -109,6 +111,14 @@ has_blocks(const struct cwh_exec_launch *l)
 {
     return atomic_load_explicit(&l->next, memory_order_relaxed) < l->nblocks &&
            !atomic_load_explicit(&l->failed, memory_order_relaxed);
+}
+
+/* Lock held. */
+static void
+helped(struct cwh_exec_launch *l)
+{
+    if (--l->helpers == 0)
+        pthread_cond_signal(l->done);
 }
 
 static void *
@@ -130,8 +140,7 @@ helper_main(void *arg)
         pthread_mutex_unlock(&pool.lock);
         work_on(l, number);
         pthread_mutex_lock(&pool.lock);
-        if (--l->helpers == 0)
-            pthread_cond_signal(l->done);
+        helped(l);
     }
     return NULL;
 }
@@ -207,18 +216,88 @@ run_cooperative(struct cwh_exec_launch *l)
     free(threads);
 }
 
+/* ---- blocks that wait for each other without a cooperative launch ----
+ * A GPU has hundreds of blocks in flight, and programs rely on that: barriers over the grid that they made of atomics, a block that waits for the next one. So
+ * each worker whose block waits, while no block of the launch ends, adds a thread, until every block has one. */
+
+enum { STANDS_STILL_NS = 20000000, MOST_ADDED = 1024 };
+
+static void *
+added_main(void *launch)
+{
+    work_on(launch, 0);
+    pthread_mutex_lock(&pool.lock);
+    helped(launch);
+    pthread_mutex_unlock(&pool.lock);
+    return NULL;
+}
+
+static bool
+add_thread(struct cwh_exec_launch *l)
+{
+    pthread_mutex_lock(&pool.lock);
+    l->helpers++;
+    pthread_mutex_unlock(&pool.lock);
+    if (cwh_thread_start(added_main, l, NULL)) {
+        atomic_fetch_add(&l->added, 1);
+        return true;
+    }
+    pthread_mutex_lock(&pool.lock);
+    helped(l);
+    pthread_mutex_unlock(&pool.lock);
+    return false;
+}
+
+void
+cwh_exec_look(struct cwh_worker *w)
+{
+    struct cwh_exec_launch *l = w->launch;
+    if (l->cooperative || !has_blocks(l))
+        return;
+    const uint64_t ended = atomic_load_explicit(&l->ended, memory_order_relaxed), now = now_ns();
+    if (!w->since || w->ended != ended) {
+        w->ended = ended;
+        w->since = now;
+    } else if (now - w->since >= STANDS_STILL_NS) {
+        static _Atomic bool said;
+        w->since = now;
+        if (atomic_load(&l->added) < MOST_ADDED && !add_thread(l) && !atomic_exchange(&said, true))
+            cw_warn("kernel %s: its blocks wait for each other, and no more threads can be started for those that have not begun", l->kernel);
+    }
+}
+
+/* Those that earlier launches needed; the pool has n. */
+static void
+add_known(struct cwh_exec_launch *l, unsigned n, uint32_t cost)
+{
+    const uint32_t known = cost & CWH_TOGETHER ? cost & ~CWH_TOGETHER : 0;
+    for (uint64_t all = n; all < known && all < l->nblocks && all < MOST_ADDED; all++)
+        if (!add_thread(l))
+            break;
+}
+
+/* What the launch says of the kernel's next one; ns: a block's time. */
+static void
+learn(struct cwh_exec_launch *l, unsigned n, uint32_t cost, double ns)
+{
+    const uint32_t all = atomic_load(&l->added) + n, each = ns < 1 ? 1 : ns > 2e9 ? 2000000000u : (uint32_t)ns;
+    if (all > n && all >= l->nblocks && (CWH_TOGETHER | all) > cost)
+        atomic_store_explicit(l->cost, CWH_TOGETHER | all, memory_order_relaxed);
+    else if (!(cost & CWH_TOGETHER))    /* the first launch pays for page faults and new threads: replace its time by the second's */
+        atomic_store_explicit(l->cost, cost && each > cost ? cost / 2 + each / 2 : each, memory_order_relaxed);
+}
+
 /* ---- ordinary launches ---- */
 
 /* Put the launch on the list and wake as many helpers as can have work. */
 static void
-call_helpers(struct cwh_exec_launch *l, pthread_cond_t *done)
+call_helpers(struct cwh_exec_launch *l)
 {
     uint64_t chunks = (l->nblocks + l->chunk - 1) / l->chunk;
     pthread_mutex_lock(&pool.lock);
     unsigned want = threads_locked() - 1;
     if (chunks - 1 < want)
         want = (unsigned)(chunks - 1);
-    l->done = done;
     l->listed = true;
     l->link = NULL;
     struct cwh_exec_launch **tail = &pool.list;
@@ -246,9 +325,10 @@ dismiss_helpers(struct cwh_exec_launch *l)
 {
     pthread_mutex_lock(&pool.lock);
     struct cwh_exec_launch **p = &pool.list;
-    while (*p != l)
+    while (l->listed && *p != l)
         p = &(*p)->link;
-    *p = l->link;
+    if (l->listed)
+        *p = l->link;
     while (l->helpers)
         pthread_cond_wait(l->done, &pool.lock);
     pthread_mutex_unlock(&pool.lock);
@@ -268,6 +348,8 @@ cwh_exec_run(struct cwh_exec_launch *l)
     l->message[0] = 0;
     l->helpers = 0;
     l->listed = false;
+    atomic_store(&l->ended, 0);
+    atomic_store(&l->added, 0);
     if (!l->stack_per_thread)
         l->stack_per_thread = 1024;
     if (!threads || threads > CWH_MAX_THREADS || !l->info.width || l->info.width > CWH_WARP || CWH_WARP % l->info.width) {
@@ -295,23 +377,22 @@ cwh_exec_run(struct cwh_exec_launch *l)
     unsigned n = cwh_exec_threads();
     uint64_t chunk = l->nblocks / (n * 16u);
     l->chunk = (uint32_t)(chunk < 1 ? 1 : chunk > 256 ? 256 : chunk);
-    uint32_t cost = l->cost ? atomic_load_explicit(l->cost, memory_order_relaxed) : 0;
-    bool helped = n > 1 && l->nblocks > 1 && (!cost || cost * (double)l->nblocks > WORTH_HELP_NS);
-    if (!helped && (uint64_t)l->chunk < l->nblocks)
+    const uint32_t cost = l->cost ? atomic_load_explicit(l->cost, memory_order_relaxed) : 0;
+    bool help = n > 1 && l->nblocks > 1 && (!cost || cost * (double)l->nblocks > WORTH_HELP_NS);
+    if (!help && (uint64_t)l->chunk < l->nblocks)
         l->chunk = (uint32_t)(l->nblocks < 256 ? l->nblocks : 256);
+    if (l->info.waits)
+        l->chunk = 1;
 
     pthread_cond_t done = PTHREAD_COND_INITIALIZER;
+    l->done = &done;
     uint64_t start = now_ns();
-    if (helped)
-        call_helpers(l, &done);
+    if (help)
+        call_helpers(l);
+    add_known(l, n, cost);
     work_on(l, 0);
-    if (helped)
-        dismiss_helpers(l);
-    if (l->cost && !atomic_load(&l->failed)) {
-        double t = (double)(now_ns() - start) * (helped ? n : 1) / (double)l->nblocks;
-        uint32_t ns = t < 1 ? 1 : t > 4e9 ? 4000000000u : (uint32_t)t;
-        /* The first launch pays for page faults and new threads: replace its time by the second's. */
-        atomic_store_explicit(l->cost, cost && ns > cost ? cost / 2 + ns / 2 : ns, memory_order_relaxed);
-    }
+    dismiss_helpers(l);
+    if (l->cost && !atomic_load(&l->failed))
+        learn(l, n, cost, (double)(now_ns() - start) * (help ? n : 1) / (double)l->nblocks);
     pthread_cond_destroy(&done);
 }

@@ -91,6 +91,7 @@ struct cwh_code_info {
     uint32_t shared_align;
     uint32_t stack_hint;        /* bytes of stack that a gang's frames need (recursion excepted); 0 in objects made ahead of time */
     uint32_t bounded;           /* compiled as cwh_variant.bounded */
+    uint32_t waits;             /* a loop waits for memory that other threads write (cwh_rt_yield) */
 };
 
 /* The specialisation of a kernel. linear_x: blockDim.x is a multiple of the gang width, so a gang has a single tid.y and tid.z, consecutive

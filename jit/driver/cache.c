@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERSION = 2, NAME = 64 + 4 };
+enum { VERSION = 3, NAME = 64 + 4 };
 #define SUFFIX ".cwk"
 #define MAX_OBJECT (256u << 20)
 
@@ -30,10 +30,11 @@ struct header {
     uint32_t version;
     uint8_t key[32];
     struct cwh_code_info info;
+    uint32_t zero;
     uint64_t size;              /* of the object behind it */
     uint8_t checksum[32];       /* of all that is before, and the object */
 };
-_Static_assert(offsetof(struct header, size) == 64 && sizeof(struct header) == 104, "the header has no gaps");
+_Static_assert(offsetof(struct header, size) == 72 && sizeof(struct header) == 112, "the header has no gaps");
 
 /* This file's only mutable state; guarded by `lock`. */
 static struct {

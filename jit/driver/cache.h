@@ -3,7 +3,7 @@
  * written atomically, carry a checksum, and are bounded by CUDAWAY_CACHE_SIZE; the least recently used go first (a hit touches the file).
  * An unusable cache causes one warning, never an error.
  *
- * File: "CWJK", u32 version 2, key[32], cwh_code_info (6 x u32), u64 object size, SHA-256 of everything except these 32 bytes,
+ * File: "CWJK", u32 version 3, key[32], cwh_code_info (7 x u32), a zero u32, u64 object size, SHA-256 of everything except these 32 bytes,
  * object. Little endian. */
 #ifndef CWJ_DRIVER_CACHE_H
 #define CWJ_DRIVER_CACHE_H

@@ -96,7 +96,7 @@ struct emit_session {
     LLVMValueRef *variables;        /* per link id: LLVM global (amdgcn) */
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
-    bool uses_fibers;
+    bool uses_fibers, yields;       /* host: as uses_fibers and waits in struct cwh_code_info */
     uint32_t split_barriers;        /* barriers without .aligned that lanes of a gang may reach separately */
     bool exits;                     /* some device function has `exit` */
     bool soft_barriers;             /* amdgcn: numbered barriers are used */

@@ -159,14 +159,11 @@ all_local(void)
     }
 }
 
-/* Blocks of an ordinary launch wait for each other, as they can on a GPU, which has room for all of them. On the host they would need a thread each. */
+/* Blocks of an ordinary launch wait for each other, as they can on a GPU, which has room for all of them. */
 static void
 waiting_blocks(CUmodule m)
 {
     enum { N = 24 };
-    const char *device = getenv("CUDAWAY_DEVICE");
-    if (!device || strncmp(device, "gfxemu:", 7))
-        return;
     CUfunction f;
     CUdeviceptr p;
     uint32_t got[N];

@@ -443,6 +443,83 @@ test_cooperative(void)
     CHECK(l.result == CWB_OK && n == 40, "%s", l.message);
 }
 
+/* ---- blocks that wait for each other in an ordinary launch: for the next one, and for all ---- */
+
+enum { IN_FLIGHT = 40 };
+
+static void
+wait_for_next(struct cwh_gang *g)
+{
+    _Atomic uint32_t *here = *(_Atomic uint32_t *const *)g->block->launch->params;
+    const uint32_t b = g->block->ctaid[0], last = g->block->launch->grid[0] - 1;
+    while (b < last && !atomic_load(&here[b + 1]))
+        cwh_rt_yield(g);
+    atomic_fetch_add(&here[b], 1);
+}
+
+static void
+wait_for_all(struct cwh_gang *g)
+{
+    _Atomic uint32_t *here = *(_Atomic uint32_t *const *)g->block->launch->params;
+    const uint32_t n = g->block->launch->grid[0];
+    for (uint32_t round = 1; round <= 3; round++) {
+        cwh_rt_barrier(g, 0, 0, full(g));
+        if (!g->first) {
+            atomic_fetch_add(here, 1);
+            while (atomic_load(here) < round * n)
+                cwh_rt_yield(g);
+        }
+        cwh_rt_barrier(g, 0, 0, full(g));
+    }
+}
+
+static void
+test_blocks_wait(void)
+{
+    _Atomic uint32_t here[IN_FLIGHT], *p = here;
+    for (int all = 0; all < 2; all++) {
+        _Atomic uint32_t cost = 0;
+        for (int again = 0; again < 2; again++) {       /* the second time each block has a thread at once */
+            memset((void *)here, 0, sizeof here);
+            struct cwh_exec_launch l = launch(all ? wait_for_all : wait_for_next, IN_FLIGHT, all ? 64 : 32, 32, true, &p);
+            l.info.waits = true;
+            l.cost = &cost;
+            cwh_exec_run(&l);
+            CHECK(l.result == CWB_OK, "%s", l.message);
+            CHECK(cost >= (CWH_TOGETHER | IN_FLIGHT) && l.added + cwh_exec_threads() >= IN_FLIGHT, "%u, %u threads added", cost, l.added);
+            for (int i = 0; i < (all ? 1 : IN_FLIGHT); i++)
+                CHECK(here[i] == (all ? 3 * IN_FLIGHT : 1), "block %d: %u", i, here[i]);
+        }
+    }
+}
+
+/* A block whose threads wait for one of them that works is no such block: with one thread its launch keeps the order of the blocks. */
+static void
+wait_for_worker(struct cwh_gang *g)
+{
+    _Atomic uint32_t *done = &(*(_Atomic uint32_t *const *)g->block->launch->params)[g->block->ctaid[0]];
+    if (g->first + g->lanes < g->block->launch->block[0]) {
+        while (!atomic_load(done))
+            cwh_rt_yield(g);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+        cwh_rt_yield(g);
+    }
+    atomic_store(done, 1);
+}
+
+static void
+test_threads_wait(void)
+{
+    _Atomic uint32_t done[4] = { 0 }, *p = done;
+    struct cwh_exec_launch l = launch(wait_for_worker, 4, 64 * 8, 8, true, &p);
+    l.info.waits = true;
+    cwh_exec_run(&l);
+    CHECK(l.result == CWB_OK && !l.added, "%u threads added %s", l.added, l.message);
+}
+
 /* ---- several launching threads at once ---- */
 
 static void *
@@ -621,6 +698,8 @@ main(int argc, char **argv)
     test_exchange();
     test_failures();
     test_cooperative();
+    test_blocks_wait();
+    test_threads_wait();
     test_concurrent();
     test_printf();
     test_malloc();

@@ -649,7 +649,7 @@ emit_host_nanosleep(struct emit *e, const struct ptx_inst *in)
 static void
 host_yield(struct emit *e)
 {
-    emit_session(e)->uses_fibers = true;
+    emit_session(e)->uses_fibers = emit_session(e)->yields = true;
     emit_runtime(e, "cwh_rt_yield", e->void_, &e->f->gang, 1);
 }
 
@@ -823,10 +823,11 @@ emit_kernel(struct emit *e, void *user)
         .shared_align = s->closure->shared.align,
         .stack_hint = 0,        /* known after optimisation (jit/llvm/frames.c) */
         .bounded = variant->bounded,
+        .waits = s->yields,
     };
-    LLVMValueRef fields[6] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared),
-                               i32(e, info->shared_align), i32(e, info->stack_hint), i32(e, info->bounded) };
-    LLVMValueRef constant = LLVMConstStructInContext(e->llvm, fields, 6, false);
+    LLVMValueRef fields[] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared), i32(e, info->shared_align),
+                              i32(e, info->stack_hint), i32(e, info->bounded), i32(e, info->waits) };
+    LLVMValueRef constant = LLVMConstStructInContext(e->llvm, fields, sizeof fields / sizeof *fields, false);
     LLVMValueRef global = LLVMAddGlobal(e->module, LLVMTypeOf(constant), "cwh_info");
     LLVMSetInitializer(global, constant);
     LLVMSetGlobalConstant(global, true);
