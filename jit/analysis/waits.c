@@ -228,12 +228,57 @@ reads_carried(const struct ptx_inst *in, void *user)
     return c.yes;
 }
 
+struct local {
+    uint64_t *regs;
+    bool source, changed;
+};
+
+static void
+visit_local(void *user, uint32_t r, bool write)
+{
+    struct local *t = user;
+    if (!write) {
+        t->source |= has(t->regs, r);
+    } else if (t->source && !has(t->regs, r)) {
+        t->regs[r / 64] |= (uint64_t)1 << (r % 64);
+        t->changed = true;
+    }
+}
+
+static bool
+is_local_address(const struct ptx_inst *in)
+{
+    if (in->op == PTX_OP_CVTA)
+        return in->space == PTX_SPACE_LOCAL;
+    const struct ptx_operand *o = &in->operand[1];
+    return in->op == PTX_OP_MOV && (o->kind == PTX_OPND_SYM || o->kind == PTX_OPND_ADDR) && o->sym && o->sym->space == PTX_SPACE_LOCAL;
+}
+
+/* Unoptimised code reads its local variables by generic addresses. */
+static void
+find_local(struct waits *w, const struct ptx_function *fn, uint32_t words)
+{
+    struct local t = { .regs = w->local };
+    memset(w->local, 0, words * sizeof *w->local);
+    do {
+        t.changed = false;
+        for (uint32_t i = 0; i < fn->ninsts; i++) {
+            const struct ptx_inst *in = &fn->insts[i];
+            if (in->op == PTX_OP_LD || in->op == PTX_OP_CALL || in->op == PTX_OP_ATOM)
+                continue;
+            t.source = is_local_address(in);
+            flow_visit_regs(in, visit_local, &t);
+        }
+    } while (t.changed);
+    w->local_known = true;
+}
+
 /* Unoptimised code keeps values in local memory and passes them through calls, which this analysis does not track. */
 static bool
 is_source(const struct ptx_inst *in, void *user)
 {
     const struct waits *w = user;
-    if (in->op == PTX_OP_LD && in->space == PTX_SPACE_LOCAL)
+    if (in->op == PTX_OP_LD && (in->space == PTX_SPACE_LOCAL || (in->space == PTX_SPACE_GENERIC && in->operand[1].has_reg && has(w->local, in->operand[1].index))))
         return true;
     if (w->calls && (in->op == PTX_OP_CALL || (in->op == PTX_OP_LD && in->space == PTX_SPACE_PARAM)))
         return true;
@@ -275,11 +320,13 @@ find_moving(struct waits *w, const struct flow *f, uint32_t l)
 void
 waits_begin(struct waits *w, const struct flow *f, struct cw_arena *a)
 {
-    uint64_t *sets = cw_arena_array(a, uint64_t, (size_t)f->words * 4);
+    uint64_t *sets = cw_arena_array(a, uint64_t, (size_t)f->words * 5);
     w->memory = sets;
     w->moving = sets + f->words;
     w->carried = sets + 2 * (size_t)f->words;
     w->dependent = sets + 3 * (size_t)f->words;
+    w->local = sets + 4 * (size_t)f->words;
+    w->local_known = false;
 }
 
 bool
@@ -302,6 +349,8 @@ waits_in(struct waits *w, const struct flow *f, uint32_t l, bool same_place)
         }
     if (!any)
         return false;
+    if (!w->local_known)
+        find_local(w, fn, f->words);
     if (same_place)
         find_moving(w, f, l);
     flow_taint(f, l, w->memory, false, reads_memory, NULL);

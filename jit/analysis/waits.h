@@ -22,10 +22,12 @@ struct waits {
     /* the current loop */
     bool fenced, calls;             /* it has a fence; it calls a function that peeks */
     bool same_place;
+    bool local_known;               /* `local` is this function's */
     /* sets of registers, of the current function */
     uint64_t *memory;               /* they hold values read from memory in the loop */
     uint64_t *moving;               /* they differ between iterations */
     uint64_t *carried, *dependent;
+    uint64_t *local;                /* addresses of local variables, and what is computed from them */
 };
 
 /* Collect the facts of functions funcs[0 .. n). w->p is set; facts of other functions stay empty. */

@@ -167,6 +167,8 @@ bool emit_has_exits(const struct cwj_program *p, const struct cwj_closure *closu
 const struct ptx_function *emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park);
 /* Would lanes of the function still wait for each other? */
 bool emit_park_leaves(struct emit *e, const struct ptx_function *fn);
+/* Facts of the functions that are emitted; collected at the first call. */
+struct waits *emit_wait_facts(struct emit *e);
 
 /* flatten.c: the kernel as one function with all that it calls, in e->arena. NULL: it has none; *why says why. */
 const struct ptx_function *emit_flatten(struct emit *e, const struct ptx_function *kernel, const char **why);

@@ -9,6 +9,7 @@
 #include "jit/emit/emit_private.h"
 #include "jit/emit/function_private.h"
 #include "jit/analysis/lockstep.h"
+#include "jit/analysis/waits.h"
 
 LLVMBasicBlockRef
 emit_new_block(struct emit *e, const char *name)
@@ -223,6 +224,21 @@ find_latches(struct emit *e, struct emit_fn *f)
     }
 }
 
+/* spin.c looks at a function alone. Loops that call what looks at memory, or whose values are in local memory, as unoptimised code has it. */
+static void
+find_spins(struct emit *e, struct emit_fn *f)
+{
+    struct flow *flow = &f->flow;
+    struct waits *w = NULL;
+    for (uint32_t l = 0; l < flow->nloops; l++) {
+        if (flow->spin[flow->loops[l].header])
+            continue;
+        if (!w)
+            waits_begin(w = emit_wait_facts(e), flow, &e->arena);
+        flow->spin[flow->loops[l].header] = waits_in(w, flow, l, false);
+    }
+}
+
 /* Control flow, divergence, and lanes that wait for others of their warp. e->fn may be replaced. */
 static void
 analyse(struct emit *e, struct emit_fn *f)
@@ -231,6 +247,8 @@ analyse(struct emit *e, struct emit_fn *f)
         cw_arena_exhausted(&e->arena);
     e->fn = emit_park(e, e->fn, &f->park);
     flow_analyse(&f->flow, e->fn, e->width, f->linear_x, &e->arena);
+    if (e->target->yield)
+        find_spins(e, f);
     find_latches(e, f);
 }
 

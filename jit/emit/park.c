@@ -506,8 +506,8 @@ park_loops(struct park_graph *g)
     return left;
 }
 
-static struct waits *
-find_facts(struct emit *e)
+struct waits *
+emit_wait_facts(struct emit *e)
 {
     struct emit_session *s = emit_session(e);
     if (!s->waits) {
@@ -521,7 +521,7 @@ find_facts(struct emit *e)
 static struct park_graph
 begin(struct emit *e, struct emit_park *park)
 {
-    return (struct park_graph){ .e = e, .a = &e->arena, .park = park, .w = find_facts(e), .to = { .a = &e->arena }, .leave = FLOW_NONE };
+    return (struct park_graph){ .e = e, .a = &e->arena, .park = park, .w = emit_wait_facts(e), .to = { .a = &e->arena }, .leave = FLOW_NONE };
 }
 
 static void

@@ -63,6 +63,18 @@ static const char text[] =
     "    setp.ne.u32 %p, %t, 0;\n    @%p bra $other;\n    add.u32 %b, %b, 1; mov.u32 %v, 0; setp.eq.u32 %p, %b, %n;\n    @%p bra $last;\n"
     "$wait:\n    ld.acquire.gpu.global.u32 %v, [%at+4]; setp.eq.u32 %p, %v, 0;\n    @%p bra $wait;\n"
     "$last:\n    add.u32 %v, %v, 1; st.release.gpu.global.u32 [%at], %v;\n"
+    "$other:\n    bar.sync 0;\n    ret;\n}\n"
+    /* The same as unoptimised code has it: a function reads the word into a local variable, at a generic address. */
+    ".func look(.param .b64 from, .param .b64 to)\n{\n    .reg .b32 %v; .reg .b64 %from, %to;\n"
+    "    ld.param.u64 %from, [from]; ld.param.u64 %to, [to]; ld.acquire.gpu.u32 %v, [%from]; st.u32 [%to], %v;\n    ret;\n}\n"
+    ".visible .entry chain_by_call(.param .u64 words)\n{\n    .local .align 8 .b8 depot[8];\n"
+    "    .reg .b32 %b, %n, %t, %v; .reg .b64 %at, %words, %next, %spl, %sp; .reg .pred %p;\n"
+    "    mov.u64 %spl, depot; cvta.local.u64 %sp, %spl; mov.u32 %b, %ctaid.x; mov.u32 %n, %nctaid.x; mov.u32 %t, %tid.x; mul.wide.u32 %at, %b, 4;\n"
+    "    ld.param.u64 %words, [words]; add.u64 %at, %at, %words; add.u64 %next, %at, 4; mov.u32 %v, 0; st.u32 [%sp+4], %v;\n"
+    "    setp.ne.u32 %p, %t, 0;\n    @%p bra $other;\n    add.u32 %b, %b, 1; setp.eq.u32 %p, %b, %n;\n    @%p bra $last;\n"
+    "$wait:\n    { .param .b64 p0; .param .b64 p1; st.param.b64 [p0], %next; add.u64 %at, %sp, 4; st.param.b64 [p1], %at; call.uni look, (p0, p1); }\n"
+    "    ld.u32 %v, [%sp+4]; setp.eq.u32 %p, %v, 0;\n    @%p bra $wait;\n"
+    "$last:\n    ld.u32 %v, [%sp+4]; add.u32 %v, %v, 1; st.release.gpu.u32 [%next+-4], %v;\n"
     "$other:\n    bar.sync 0;\n    ret;\n}\n";
 
 struct result {
@@ -161,14 +173,14 @@ all_local(void)
 
 /* Blocks of an ordinary launch wait for each other, as they can on a GPU, which has room for all of them. */
 static void
-waiting_blocks(CUmodule m)
+waiting_blocks(CUmodule m, const char *kernel)
 {
     enum { N = 24 };
     CUfunction f;
     CUdeviceptr p;
     uint32_t got[N];
     OK(cuMemAlloc_v2(&p, sizeof got));
-    OK(cuModuleGetFunction(&f, m, "chain"));
+    OK(cuModuleGetFunction(&f, m, kernel));
     for (unsigned again = 0; again < 2; again++) {
         OK(cuMemsetD32_v2(p, 0, N));
         OK(cuLaunchKernel(f, N, 1, 1, 64, 1, 1, 0, NULL, (void *[]){ &p }, NULL));
@@ -230,7 +242,8 @@ main(void)
     }
     for (unsigned i = 0; i < 2; i++)
         OK(cuStreamDestroy_v2(s[i]));
-    waiting_blocks(m);
+    waiting_blocks(m, "chain");
+    waiting_blocks(m, "chain_by_call");
     OK(cuModuleUnload(m));
     return failures != 0;
 }
