@@ -53,6 +53,14 @@ wake(struct cwh_worker *w, struct cwh_fiber *f)
     enqueue(w, f);
 }
 
+/* A gang begins or ends. */
+static inline void
+moves_on(struct cwh_worker *w)
+{
+    w->counted = w->round;
+    w->since = 0;
+}
+
 static void fiber_main(void *arg);
 
 /* The next gang to run: one that has not begun, else the runnable one that has waited longest, else NULL. */
@@ -61,7 +69,7 @@ pick(struct cwh_worker *w)
 {
     if (w->started < w->launch->ngangs) {
         struct cwh_fiber *f = w->idle[--w->nidle];
-        w->watched = NULL;
+        moves_on(w);
         set_gang(w, f, w->started++);
         if (w->launch->info.width == 1)
             w->by_lane[f->gang.first] = f;
@@ -244,7 +252,6 @@ static inline void
 suspend(struct cwh_fiber *f)
 {
     struct cwh_worker *w = f->worker;
-    w->watched = NULL;
     if (w->launch->info.width == 1) {
         uint32_t warp = f->gang.first / CWH_WARP;
         w->warps[warp].runnable--;
@@ -377,21 +384,16 @@ cluster_leave(struct cwh_fiber *f)
     cluster_check(b);
 }
 
-enum { LOOK_AFTER = 64 };       /* rounds */
+enum { LOOK_AFTER = 64 };       /* rounds in which no gang begins or ends */
 
-/* f yields. Whether all that runs in the block has done nothing else for some rounds: f's turn comes again when all others had theirs. */
+/* f yields, and has its next turn when every other gang that can run had one: a round. */
 static bool
-stands_still(struct cwh_worker *w, const struct cwh_fiber *f)
+new_round(struct cwh_worker *w, struct cwh_fiber *f)
 {
-    if (!w->watched) {
-        w->watched = f;
-        w->rounds = 0;
-        w->since = 0;
-    }
-    if (w->watched != f || ++w->rounds < LOOK_AFTER)
-        return false;
-    w->rounds = 0;
-    return true;
+    const bool second = f->round == w->round;
+    w->round += second;
+    f->round = w->round;
+    return second;
 }
 
 void
@@ -408,8 +410,13 @@ cwh_rt_yield(struct cwh_gang *gang)
         w->yields = 0;
         cwh_team_pass(w);
     }
-    if (!w->team && w->launch->info.waits && stands_still(w, f)) {
-        w->look = true;
+    if (!w->team && w->launch->info.waits && new_round(w, f)) {
+        if (w->launch->cooperative || w->launch->added)     /* more threads than processors */
+            sched_yield();
+        w->look = w->round - w->counted >= LOOK_AFTER;
+    }
+    if (w->look) {
+        w->counted = w->round;
         enqueue(w, f);
         switch_from(w, f, NULL);
         return;
@@ -445,7 +452,7 @@ gang_finished(struct cwh_fiber *f)
 {
     struct cwh_worker *w = f->worker;
     cluster_leave(f);
-    w->watched = NULL;
+    moves_on(w);
     w->live_gangs--;
     w->live_threads -= f->gang.lanes;
     w->idle[w->nidle++] = f;
@@ -609,7 +616,6 @@ run_block_fibers(struct cwh_worker *w)
     w->live_gangs = l->ngangs;
     w->live_threads = l->nthreads;
     w->yields = 0;
-    w->watched = NULL;
     w->look = false;
     w->own_cluster = (struct cwh_cluster_barrier){ .live = l->nthreads };
     if (w->armed)

@@ -21,6 +21,7 @@ struct cwh_fiber {
     struct cwh_gang gang;
     struct cwh_fiber *next;     /* in the run queue or in a barrier's list */
     bool fresh;                 /* context needs cwh_context_start */
+    uint32_t round;             /* of the worker, in which it yielded last */
     bool spun;                  /* went round a spin loop since the lanes of its warp were last resumed together */
     uint32_t slot;
     uint32_t result;            /* of bar.red or warp_exchange, set by the thread that wakes it */
@@ -83,8 +84,8 @@ struct cwh_worker {
     struct cwh_team *team;      /* of which this is a thread, or NULL: each block is a cluster */
     struct cwh_cluster_barrier own_cluster;
     uint32_t yields;            /* since the team's turn was passed on */
-    const struct cwh_fiber *watched;    /* since it yielded first, every gang of the block has only yielded; or NULL */
-    uint32_t rounds;            /* in which it did so */
+    uint32_t round;             /* number of the round of yields: each gang that can run has had a turn */
+    uint32_t counted;           /* the one from which on they are counted */
     bool look;                  /* root: see whether the launch stands still */
     uint64_t ended, since;      /* chunks that had ended at the last look; since when they are so many, 0: not seen yet */
 

@@ -255,13 +255,14 @@ cwh_exec_look(struct cwh_worker *w)
     if (l->cooperative || !has_blocks(l))
         return;
     const uint64_t ended = atomic_load_explicit(&l->ended, memory_order_relaxed), now = now_ns();
+    const uint32_t added = atomic_load(&l->added);
     if (!w->since || w->ended != ended) {
         w->ended = ended;
         w->since = now;
-    } else if (now - w->since >= STANDS_STILL_NS) {
+    } else if (now - w->since >= STANDS_STILL_NS * (uint64_t)(1 + added / 16)) {     /* 800 in a second: blocks may only be slow */
         static _Atomic bool said;
         w->since = now;
-        if (atomic_load(&l->added) < MOST_ADDED && !add_thread(l) && !atomic_exchange(&said, true))
+        if (added < MOST_ADDED && !add_thread(l) && !atomic_exchange(&said, true))
             cw_warn("kernel %s: its blocks wait for each other, and no more threads can be started for those that have not begun", l->kernel);
     }
 }

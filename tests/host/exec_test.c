@@ -473,15 +473,38 @@ wait_for_all(struct cwh_gang *g)
     }
 }
 
+/* The same, but all threads of the block go round. */
+static void
+wait_for_all_together(struct cwh_gang *g)
+{
+    _Atomic uint32_t *here = *(_Atomic uint32_t *const *)g->block->launch->params;
+    _Atomic uint32_t *seen = (_Atomic uint32_t *)g->block->shared;
+    const uint32_t n = g->block->launch->grid[0];
+    for (uint32_t round = 1; round <= 3; round++) {
+        if (!g->first)
+            atomic_fetch_add(here, 1);
+        for (bool over = false; !over;) {
+            if (!g->first)
+                atomic_store(seen, atomic_load(here));
+            cwh_rt_barrier(g, 0, 0, full(g));
+            over = atomic_load(seen) >= round * n;
+            cwh_rt_barrier(g, 0, 0, full(g));
+            if (!over)
+                cwh_rt_yield(g);
+        }
+    }
+}
+
 static void
 test_blocks_wait(void)
 {
+    void (*const kernel[])(struct cwh_gang *) = { wait_for_next, wait_for_all, wait_for_all_together };
     _Atomic uint32_t here[IN_FLIGHT], *p = here;
-    for (int all = 0; all < 2; all++) {
+    for (int all = 0; all < 3; all++) {
         _Atomic uint32_t cost = 0;
         for (int again = 0; again < 2; again++) {       /* the second time each block has a thread at once */
             memset((void *)here, 0, sizeof here);
-            struct cwh_exec_launch l = launch(all ? wait_for_all : wait_for_next, IN_FLIGHT, all ? 64 : 32, 32, true, &p);
+            struct cwh_exec_launch l = launch(kernel[all], IN_FLIGHT, all ? 64 : 32, 32, true, &p);
             l.info.waits = true;
             l.cost = &cost;
             cwh_exec_run(&l);
