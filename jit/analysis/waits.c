@@ -280,7 +280,7 @@ is_source(const struct ptx_inst *in, void *user)
     const struct waits *w = user;
     if (in->op == PTX_OP_LD && (in->space == PTX_SPACE_LOCAL || (in->space == PTX_SPACE_GENERIC && in->operand[1].has_reg && has(w->local, in->operand[1].index))))
         return true;
-    if (w->calls && (in->op == PTX_OP_CALL || (in->op == PTX_OP_LD && in->space == PTX_SPACE_PARAM)))
+    if ((w->calls && in->op == PTX_OP_CALL) || ((w->calls || w->flattened) && in->op == PTX_OP_LD && in->space == PTX_SPACE_PARAM))
         return true;
     if (!peeks(in, w->fenced))
         return false;

@@ -19,6 +19,7 @@ struct waits {
     const struct cwj_program *p;
     struct wait_facts *facts;       /* by function id */
     struct wait_facts indirect;     /* of the functions that a call through a register may target */
+    bool flattened;                 /* calls were replaced by what they call (jit/emit/flatten.c), which returns values in .param variables as before */
     /* the current loop */
     bool fenced, calls;             /* it has a fence; it calls a function that peeks */
     bool same_place;

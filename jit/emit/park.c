@@ -537,6 +537,7 @@ begin_copy(struct park_graph *g, const struct ptx_function *fn)
 static bool
 park_function(struct park_graph *g, const struct ptx_function *fn)
 {
+    g->w->flattened = fn == emit_session(g->e)->flat;
     if (!may_wait(g, fn))
         return false;
     begin_copy(g, fn);
