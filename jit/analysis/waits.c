@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+static bool
+has(const uint64_t *regs, uint32_t r)
+{
+    return regs[r / 64] >> (r % 64) & 1;
+}
+
 /* ---- instructions ---- */
 
 bool
@@ -78,10 +84,17 @@ waits_called(const struct waits *w, const struct ptx_inst *in)
     return direct ? h : w->indirect;
 }
 
+/* In a flattened function what was an argument may be added, and be 0 (adds_argument). */
+static bool
+peeks_here(const struct waits *w, const struct ptx_inst *in, bool fenced)
+{
+    return peeks(in, fenced) || (w->flattened && in->op == PTX_OP_ATOM && in->atomop == PTX_ATOM_ADD && in->operand[2].kind == PTX_OPND_REG);
+}
+
 bool
 waits_peeks(const struct waits *w, const struct ptx_inst *in)
 {
-    return peeks(in, true) || waits_called(w, in).peek;
+    return peeks_here(w, in, true) || waits_called(w, in).peek;
 }
 
 bool
@@ -134,15 +147,28 @@ waits_writes(const struct waits *w, const struct ptx_inst *in)
     return in->op == PTX_OP_CALL ? waits_called(w, in).writes : writes(in);
 }
 
+/* Unoptimised code draws tickets and looks at a word by the same function: what is added is an argument, and may be 0. */
+static bool
+adds_argument(const struct ptx_inst *in, const uint64_t *arguments)
+{
+    return in->op == PTX_OP_ATOM && in->atomop == PTX_ATOM_ADD && in->operand[2].kind == PTX_OPND_REG && has(arguments, in->operand[2].index);
+}
+
 static struct wait_facts
-facts_of(const struct ptx_function *fn)
+facts_of(const struct ptx_function *fn, struct cw_arena *a)
 {
     struct wait_facts h = { 0 };
+    uint64_t *arguments = cw_arena_array(a, uint64_t, fn->nregs / 64 + 1);
     bool fenced = false;
-    for (uint32_t i = 0; i < fn->ninsts; i++)
-        fenced |= is_fence(&fn->insts[i]);
     for (uint32_t i = 0; i < fn->ninsts; i++) {
         const struct ptx_inst *in = &fn->insts[i];
+        fenced |= is_fence(in);
+        if (in->op == PTX_OP_LD && in->space == PTX_SPACE_PARAM && in->operand[0].kind == PTX_OPND_REG)
+            arguments[in->operand[0].index / 64] |= (uint64_t)1 << (in->operand[0].index % 64);
+    }
+    for (uint32_t i = 0; i < fn->ninsts; i++) {
+        const struct ptx_inst *in = &fn->insts[i];
+        h.peek |= adds_argument(in, arguments);
         h.barrier |= waits_is_barrier(in);
         h.peek |= peeks(in, fenced);
         h.writes |= writes(in);
@@ -182,7 +208,7 @@ waits_collect(struct waits *w, const struct cwj_program *p, const uint32_t *func
     for (uint32_t k = 0; k < n; k++) {
         const struct ptx_function *fn = cwj_program_function(p, funcs[k])->fn;
         if (fn && fn->has_body)
-            w->facts[funcs[k]] = facts_of(fn);
+            w->facts[funcs[k]] = facts_of(fn, a);
     }
     /* Up and down in turn: chains of calls run along the numbers in either direction. */
     for (bool changed = true; changed;) {
@@ -200,12 +226,6 @@ static bool
 reads_memory(const struct ptx_inst *in, void *user)
 {
     return in->op == PTX_OP_ATOM || is_load(in);
-}
-
-static bool
-has(const uint64_t *regs, uint32_t r)
-{
-    return regs[r / 64] >> (r % 64) & 1;
 }
 
 struct reads {
@@ -282,7 +302,7 @@ is_source(const struct ptx_inst *in, void *user)
         return true;
     if ((w->calls && in->op == PTX_OP_CALL) || ((w->calls || w->flattened) && in->op == PTX_OP_LD && in->space == PTX_SPACE_PARAM))
         return true;
-    if (!peeks(in, w->fenced))
+    if (!peeks_here(w, in, w->fenced))
         return false;
     if (w->same_place && in->noperands > 1 && in->operand[1].kind == PTX_OPND_ADDR && in->operand[1].has_reg && has(w->moving, in->operand[1].index))
         return false;
@@ -344,7 +364,7 @@ waits_in(struct waits *w, const struct flow *f, uint32_t l, bool same_place)
                 const struct ptx_inst *in = &fn->insts[blk->first + i];
                 w->fenced |= is_fence(in);
                 w->calls |= waits_called(w, in).peek;
-                any |= w->calls || (pass && peeks(in, w->fenced));
+                any |= w->calls || (pass && peeks_here(w, in, w->fenced));
             }
         }
     if (!any)
