@@ -386,7 +386,7 @@ cluster_leave(struct cwh_fiber *f)
 
 enum { LOOK_AFTER = 64 };       /* rounds in which no gang begins or ends */
 
-/* f yields, and has its next turn when every other gang that can run had one: a round. */
+/* f yields. It has its next turn when every other gang that can run had one; then a round is over. */
 static bool
 new_round(struct cwh_worker *w, struct cwh_fiber *f)
 {
@@ -413,13 +413,13 @@ cwh_rt_yield(struct cwh_gang *gang)
     if (!w->team && w->launch->info.waits && new_round(w, f)) {
         if (w->launch->cooperative || w->launch->added)     /* more threads than processors */
             sched_yield();
-        w->look = w->round - w->counted >= LOOK_AFTER;
-    }
-    if (w->look) {
-        w->counted = w->round;
-        enqueue(w, f);
-        switch_from(w, f, NULL);
-        return;
+        if (w->round - w->counted >= LOOK_AFTER) {
+            w->counted = w->round;
+            w->look = true;
+            enqueue(w, f);
+            switch_from(w, f, NULL);
+            return;
+        }
     }
     if (!w->launch->info.uses_fibers || (w->started == w->launch->ngangs && !w->queue)) {
         sched_yield();
@@ -616,7 +616,6 @@ run_block_fibers(struct cwh_worker *w)
     w->live_gangs = l->ngangs;
     w->live_threads = l->nthreads;
     w->yields = 0;
-    w->look = false;
     w->own_cluster = (struct cwh_cluster_barrier){ .live = l->nthreads };
     if (w->armed)
         reset_barriers(w);

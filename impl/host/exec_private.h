@@ -84,8 +84,8 @@ struct cwh_worker {
     struct cwh_team *team;      /* of which this is a thread, or NULL: each block is a cluster */
     struct cwh_cluster_barrier own_cluster;
     uint32_t yields;            /* since the team's turn was passed on */
-    uint32_t round;             /* number of the round of yields: each gang that can run has had a turn */
-    uint32_t counted;           /* the one from which on they are counted */
+    uint32_t round;             /* of yields; in each, every gang that can run has a turn */
+    uint32_t counted;           /* the round in which a gang last began or ended, or the launch was looked at */
     bool look;                  /* root: see whether the launch stands still */
     uint64_t ended, since;      /* chunks that had ended at the last look; since when they are so many, 0: not seen yet */
 

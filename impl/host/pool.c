@@ -259,7 +259,7 @@ cwh_exec_look(struct cwh_worker *w)
     if (!w->since || w->ended != ended) {
         w->ended = ended;
         w->since = now;
-    } else if (now - w->since >= STANDS_STILL_NS * (uint64_t)(1 + added / 16)) {     /* 800 in a second: blocks may only be slow */
+    } else if (now - w->since >= STANDS_STILL_NS * (uint64_t)(1 + added / 16)) {     /* at most 800 in a second, as the blocks may only be slow */
         static _Atomic bool said;
         w->since = now;
         if (added < MOST_ADDED && !add_thread(l) && !atomic_exchange(&said, true))

@@ -84,11 +84,17 @@ waits_called(const struct waits *w, const struct ptx_inst *in)
     return direct ? h : w->indirect;
 }
 
-/* In a flattened function what was an argument may be added, and be 0 (adds_argument). */
+static bool
+adds_register(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_ATOM && in->atomop == PTX_ATOM_ADD && in->operand[2].kind == PTX_OPND_REG;
+}
+
+/* In a flattened function the register may have been an argument (adds_argument). */
 static bool
 peeks_here(const struct waits *w, const struct ptx_inst *in, bool fenced)
 {
-    return peeks(in, fenced) || (w->flattened && in->op == PTX_OP_ATOM && in->atomop == PTX_ATOM_ADD && in->operand[2].kind == PTX_OPND_REG);
+    return peeks(in, fenced) || (w->flattened && adds_register(in));
 }
 
 bool
@@ -151,7 +157,7 @@ waits_writes(const struct waits *w, const struct ptx_inst *in)
 static bool
 adds_argument(const struct ptx_inst *in, const uint64_t *arguments)
 {
-    return in->op == PTX_OP_ATOM && in->atomop == PTX_ATOM_ADD && in->operand[2].kind == PTX_OPND_REG && has(arguments, in->operand[2].index);
+    return adds_register(in) && has(arguments, in->operand[2].index);
 }
 
 static struct wait_facts
@@ -168,9 +174,8 @@ facts_of(const struct ptx_function *fn, struct cw_arena *a)
     }
     for (uint32_t i = 0; i < fn->ninsts; i++) {
         const struct ptx_inst *in = &fn->insts[i];
-        h.peek |= adds_argument(in, arguments);
         h.barrier |= waits_is_barrier(in);
-        h.peek |= peeks(in, fenced);
+        h.peek |= peeks(in, fenced) || adds_argument(in, arguments);
         h.writes |= writes(in);
         h.meets |= meets(in);
     }
@@ -274,13 +279,15 @@ is_local_address(const struct ptx_inst *in)
     return in->op == PTX_OP_MOV && (o->kind == PTX_OPND_SYM || o->kind == PTX_OPND_ADDR) && o->sym && o->sym->space == PTX_SPACE_LOCAL;
 }
 
-/* Unoptimised code reads its local variables by generic addresses. */
+/* Unoptimised code reads its local variables by generic addresses. It computes them near the beginning: a few passes find them, and a hostile order of
+ * instructions does not make this quadratic. */
 static void
 find_local(struct waits *w, const struct ptx_function *fn, uint32_t words)
 {
-    struct local t = { .regs = w->local };
+    enum { PASSES = 8 };
+    struct local t = { .regs = w->local, .changed = true };
     memset(w->local, 0, words * sizeof *w->local);
-    do {
+    for (unsigned pass = 0; pass < PASSES && t.changed; pass++) {
         t.changed = false;
         for (uint32_t i = 0; i < fn->ninsts; i++) {
             const struct ptx_inst *in = &fn->insts[i];
@@ -289,7 +296,7 @@ find_local(struct waits *w, const struct ptx_function *fn, uint32_t words)
             t.source = is_local_address(in);
             flow_visit_regs(in, visit_local, &t);
         }
-    } while (t.changed);
+    }
     w->local_known = true;
 }
 

@@ -224,7 +224,7 @@ find_latches(struct emit *e, struct emit_fn *f)
     }
 }
 
-/* spin.c looks at a function alone. Loops that call what looks at memory, or whose values are in local memory, as unoptimised code has it. */
+/* What spin.c does not find: loops that wait by what a called function reads, or by a value that unoptimised code keeps in local memory. */
 static void
 find_spins(struct emit *e, struct emit_fn *f)
 {

@@ -516,7 +516,7 @@ test_blocks_wait(void)
     }
 }
 
-/* A block whose threads wait for one of them that works is no such block: with one thread its launch keeps the order of the blocks. */
+/* Threads that wait for one of their own block, which works, add none: with CUDAWAY_HOST_THREADS=1 the blocks keep their order. */
 static void
 wait_for_worker(struct cwh_gang *g)
 {
