@@ -80,7 +80,12 @@ enum cwb_cap {
     CWB_CAP_CLUSTER      = 1u << 10,    /* cwb_launch.cluster of several blocks */
     CWB_CAP_MULTICAST    = 1u << 12,    /* multimem instructions work on what cuMulticastBind* mapped */
     CWB_CAP_PAGEABLE     = 1u << 11,    /* kernels can use all memory of the process (the host device) */
+    CWB_CAP_HOST_THREAD  = 1u << 13,    /* stream_host_fn calls on one thread a context, which is fit for functions of the program (driver/host_call.c) */
 };
+
+/* The thread runs a function of the program for which streams may wait: what waits for streams would not end. Set by the driver, and by backends whose vendor
+ * permits no calls where stream_host_fn calls. */
+extern _Thread_local bool cwb_in_host_function __attribute__((tls_model("initial-exec")));      /* asked by every call */
 
 /* Opaque, defined by each backend. */
 struct cwb_context;

@@ -359,7 +359,7 @@ begin_closed(void)
 }
 
 int
-cw_thread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+cw_thread_create(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
     return cw_thread_create_as(t, attr, fn, arg, begin_closed);
 }

@@ -53,7 +53,7 @@ typedef bool cw_fault_again_fn(uintptr_t address);
 void cw_faults_again(cw_fault_again_fn *fn);
 
 /* cw_thread_create_as (thread.h) for threads on which cw_faults_open and cw_faults_claim let faults through. */
-int cw_thread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+int cw_thread_create(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *), void *arg);
 
 /* Lets faults through on a thread of ours that anybody handles. Our handler blocks one again when it comes as a signal that was sent to the process, and
  * sends that again, for another thread. Before anything is run that may fault; cw_faults_claim does it, too. */

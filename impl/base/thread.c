@@ -31,31 +31,71 @@ thread_main(void *user)
     return s.fn(s.arg);
 }
 
-int
-cw_thread_create_as(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg, void (*begin)(void))
+/* The default, but for the stack. */
+static int
+init(pthread_attr_t *attr)
 {
     enum { STACK = 2 << 20 };           /* at least: a process may have made its default as small as a page or two */
-    struct start *s = malloc(sizeof *s);
-    sigset_t all, old;
-    pthread_attr_t own;
     size_t size;
+    int e = pthread_attr_init(attr);
+    if (!e && !pthread_attr_getstacksize(attr, &size) && size < STACK && (e = pthread_attr_setstacksize(attr, STACK)))
+        pthread_attr_destroy(attr);
+    return e;
+}
+
+/* By number: in the compiler's library, sigaction is that of jit/process.c. */
+static bool
+is_handled(int signal)
+{
+    struct { void (*handler)(int); unsigned long flags; void (*restorer)(void); uint64_t mask; } now;      /* the kernel's */
+    return !syscall(SYS_rt_sigaction, signal, NULL, &now, sizeof now.mask) && now.handler != SIG_DFL && now.handler != SIG_IGN;
+}
+
+/* Not by pthread_sigmask before pthread_create: that takes locks of the C library, and a garbage collector may have stopped their holder and wait for us
+ * to take its signal. */
+static int
+block(pthread_attr_t *attr)
+{
+    sigset_t now, mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    sigfillset(&mask);
+    if (!sigismember(&now, SIGSYS) && is_handled(SIGSYS))
+        sigdelset(&mask, SIGSYS);
+    return pthread_attr_setsigmask_np(attr, &mask);
+}
+
+int
+cw_thread_create_as(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *), void *arg, void (*begin)(void))
+{
+    struct start *s = malloc(sizeof *s);
+    pthread_attr_t standard, *a = attr ? attr : &standard;
     if (!s)
         return EAGAIN;
     *s = (struct start){ fn, arg, begin };
-    int e = attr ? 0 : pthread_attr_init(&own);
-    bool made = !attr && !e;
-    if (made && !pthread_attr_getstacksize(&own, &size) && size < STACK)
-        e = pthread_attr_setstacksize(&own, STACK);
+    int e = attr ? 0 : init(a);
     if (!e) {
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &old);
-        e = pthread_create(t, attr ? attr : &own, thread_main, s);
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        e = block(a);
+        if (!e)
+            e = pthread_create(t, a, thread_main, s);
+        if (!attr)
+            pthread_attr_destroy(a);
     }
-    if (made)
-        pthread_attr_destroy(&own);
     if (e)
         free(s);
+    return e;
+}
+
+int
+cw_thread_create_for_program(void *(*fn)(void *), void *arg)
+{
+    pthread_attr_t attr;
+    pthread_t t;
+    int e = init(&attr);
+    if (e)
+        return e;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    e = pthread_create(&t, &attr, fn, arg);
+    pthread_attr_destroy(&attr);
     return e;
 }
 
@@ -63,12 +103,10 @@ void
 cw_thread_open_faults(void)
 {
     static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-    struct { void (*handler)(int); unsigned long flags; void (*restorer)(void); uint64_t mask; } now;      /* the kernel's */
     sigset_t set;
     sigemptyset(&set);
     for (size_t n = 0; n < sizeof faults / sizeof *faults; n++)
-        /* By number: in the compiler's library, sigaction is that of jit/process.c. */
-        if (!syscall(SYS_rt_sigaction, faults[n], NULL, &now, sizeof now.mask) && now.handler != SIG_DFL && now.handler != SIG_IGN)
+        if (is_handled(faults[n]))
             sigaddset(&set, faults[n]);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }

@@ -6,10 +6,16 @@
 
 #include <pthread.h>
 
-/* pthread_create. The thread has the default floating-point environment and all signals blocked, and calls `begin` first if that is not NULL. attr NULL: a stack
- * of the process's default size, but 2 MiB at least. EAGAIN: no memory. The name, which the thread may extend, tells such threads from the program's. */
+/* pthread_create. The thread has the default floating-point environment, and all signals blocked but SIGSYS, where the program
+ * handles it: a filter of system calls may raise it for what the thread does, and that ends the process where it is blocked. It calls `begin` first if that is
+ * not NULL. attr: gets the mask; NULL: a stack of the process's default size, but 2 MiB at least. EAGAIN: no memory. The name, which the thread may extend, tells
+ * such threads from the program's. */
 #define CW_THREAD_NAME "cudaway"
-int cw_thread_create_as(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg, void (*begin)(void));
+int cw_thread_create_as(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *), void *arg, void (*begin)(void));
+
+/* pthread_create of a detached thread that calls functions of the program: it has the signal mask, the floating-point environment and the name of the calling
+ * thread, and a stack as above. */
+int cw_thread_create_for_program(void *(*fn)(void *), void *arg);
 
 /* Lets those of SIGSEGV, SIGBUS, SIGFPE and SIGILL through on the calling thread that anybody handles; the others end the process though they are
  * blocked. */

@@ -429,7 +429,7 @@ const struct cwb_backend cwb_cuda = {
     .abi_version = CWB_ABI_VERSION,
     .name = "cuda",
     .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE |
-            CWB_CAP_CLUSTER,
+            CWB_CAP_CLUSTER | CWB_CAP_HOST_THREAD,
     .load = cuda_load,
     .open = cuda_open,
     .shutdown = cuda_shutdown,

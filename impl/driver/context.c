@@ -141,7 +141,7 @@ ctx_unref(struct ctx *c)
         c->b->event_destroy(c->legacy_event);
     if (c->be)
         c->b->context_destroy(c->be);
-    host_turn_unref(c->turn);
+    host_thread_unref(c->host);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->order);
     free(c);
@@ -183,8 +183,8 @@ ctx_create(CUdevice device, unsigned flags, unsigned version, bool primary, stru
     c->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->order, NULL);
-    c->turn = host_turn_create();
-    e = c->turn ? result_of(c->b->context_create(d->index, &c->be)) : CUDA_ERROR_OUT_OF_MEMORY;
+    c->host = host_thread_create();
+    e = c->host ? result_of(c->b->context_create(d->index, &c->be)) : CUDA_ERROR_OUT_OF_MEMORY;
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->event_create(c->be, 0, &c->legacy_event));
     struct stream *s = NULL;

@@ -126,24 +126,22 @@ struct global {
 };
 extern struct global g;
 
-/* The thread runs a host function, a callback of a stream or a user object's destructor, which makes no CUDA calls ("cuLaunchHostFunc",
+/* A host function, a callback of a stream or a user object's destructor (cwb_in_host_function) makes no CUDA calls ("cuLaunchHostFunc",
  * "cuStreamAddCallback"). An H200 refuses those that look for a context or a device (READY), and takes those that name a stream or an event
- * (STARTED, stream_context). Of these we refuse what would wait, perhaps for the function itself. initial-exec: asked by every call. */
-extern _Thread_local bool drv_in_host_function __attribute__((tls_model("initial-exec")));
-
+ * (STARTED, stream_context). Of these we refuse what would wait, perhaps for the function itself. */
 /* CUDA_SUCCESS once cuInit succeeded and not in a host function, else the error every call gives. */
 CUresult driver_not_ready(void);
 static inline CUresult
 driver_state(void)
 {
-    bool ready = atomic_load_explicit(&g.state, memory_order_acquire) == STATE_READY && !drv_in_host_function;
+    bool ready = atomic_load_explicit(&g.state, memory_order_acquire) == STATE_READY && !cwb_in_host_function;
     return __builtin_expect(ready, 1) ? CUDA_SUCCESS : driver_not_ready();
 }
 #define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 #define STARTED() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS && r_ != CUDA_ERROR_NOT_PERMITTED) return r_; } while (0)
 /* In a host function, in place of a wait: `query` instead, and an error where the wait would not end at once. */
 #define MAY_WAIT(query) do {                                                                                           \
-        if (__builtin_expect(drv_in_host_function, 0)) {                                                               \
+        if (__builtin_expect(cwb_in_host_function, 0)) {                                                               \
             CUresult r_ = query;                                                                                       \
             return r_ == CUDA_ERROR_NOT_READY ? CUDA_ERROR_NOT_PERMITTED : r_;                                         \
         }                                                                                                              \
@@ -203,13 +201,12 @@ struct ctx {
     _Atomic uint32_t peers;             /* bit per device: cuCtxEnablePeerAccess */
     _Atomic bool lent;                  /* work of other contexts used memory of this one */
     struct ctx *next_live;              /* contexts_lock: the list of those that have not ended */
-    struct host_turn *turn;             /* owned reference */
+    struct host_thread *host;           /* owned reference */
 };
 
-/* The application's host functions of a context run one at a time, as on NVIDIA's driver (one thread a context calls them), whichever stream or
- * graph they are of: programs were written where that is so. Counted references, for functions outlive the context's handle. */
-struct host_turn *host_turn_create(void);                  /* NULL: out of memory */
-void     host_turn_unref(struct host_turn *t);             /* takes NULL */
+/* host_call.c: what calls a context's host functions. Counted references, for functions outlive the context's handle. */
+struct host_thread *host_thread_create(void);              /* NULL: out of memory */
+void     host_thread_unref(struct host_thread *t);         /* takes NULL */
 
 /* The calling thread's current context, borrowed for the call. Errors: not initialised, invalid, destroyed. */
 CUresult ctx_current(struct ctx **out);

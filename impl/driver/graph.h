@@ -200,7 +200,7 @@ bool capture_wait(struct stream *s, struct event *ev, CUresult *result);
 /* ---- executable graphs (graph_exec.c) -------------------------------------------------------------------------------------- */
 
 /* Submit one operation; ctx.order is held. */
-CUresult host_issue(const struct ctx *c, struct cwb_stream *s, CUhostFn fn, void *user);                        /* stream.c */
+CUresult host_issue(const struct ctx *c, struct cwb_stream *s, CUhostFn fn, void *user);                        /* host_call.c */
 CUresult batch_issue(const struct ctx *c, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list);
 CUresult batch_form(const struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list);     /* what is refused whatever memory there is */
 CUresult batch_check(const struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list);    /* what batch_issue would refuse; ctx.order is held */

@@ -490,7 +490,7 @@ prepare(struct exec *x, struct body *b, struct stream *s)
             r = prepare(x, e->child, s);
             break;
         case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-            r = drv_in_host_function ? CUDA_ERROR_NOT_PERMITTED : prepare_bodies(x, e, s);      /* it would wait */
+            r = cwb_in_host_function ? CUDA_ERROR_NOT_PERMITTED : prepare_bodies(x, e, s);      /* it would wait */
             break;
         case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
             if (atomic_load(&e->w.alloc.m->live) && !(x->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))

@@ -21,15 +21,15 @@ user_finish(struct obj *o)
 static void
 leave(const bool *within)
 {
-    drv_in_host_function = *within;
+    cwb_in_host_function = *within;
 }
 
 /* The destructor may throw, to a caller of the call that we are in. */
 static void
 destroy(const struct user_object *o)
 {
-    bool within __attribute__((cleanup(leave))) = drv_in_host_function;
-    drv_in_host_function = true;        /* it may make the same calls, says an H200 */
+    bool within __attribute__((cleanup(leave))) = cwb_in_host_function;
+    cwb_in_host_function = true;        /* it may make the same calls, says an H200 */
     o->destroy(o->data);
 }
 

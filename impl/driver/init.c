@@ -21,7 +21,7 @@ CUresult
 driver_not_ready(void)
 {
     switch (atomic_load_explicit(&g.state, memory_order_acquire)) {
-    case STATE_READY:  return drv_in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;     /* since the caller looked */
+    case STATE_READY:  return cwb_in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;     /* since the caller looked */
     case STATE_EXITED: return CUDA_ERROR_DEINITIALIZED;
     default:           return CUDA_ERROR_NOT_INITIALIZED;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What has to wait for queued work where the program's call must not: memory of graphs, what executable graphs refer to. Each piece has a
- * thread of its own, so that one that waits for long holds up no other. */
+ * thread of its own, so that one that waits for long holds up no other. It may call destructors of the program. */
 #include "impl/driver/driver.h"
-#include "impl/base/fault.h"
+#include "impl/base/thread.h"
 
 #include <time.h>
 
@@ -25,15 +25,12 @@ thread(void *p)
 void
 later_run(struct later *l, void (*run)(struct later *l))
 {
-    pthread_t t;
     l->run = run;
     pthread_mutex_lock(&lock);
     waiting++;
     pthread_mutex_unlock(&lock);
-    if (cw_thread_create(&t, NULL, thread, l))
+    if (cw_thread_create_for_program(thread, l))
         (void)thread(l);
-    else
-        pthread_detach(t);
 }
 
 bool

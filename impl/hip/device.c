@@ -440,7 +440,7 @@ static void
 reap_streams(struct cwb_context *c)
 {
     struct cwb_stream *idle = NULL;
-    if (hip_in_callback())
+    if (cwb_in_host_function)
         return;
     hip_use(c);
     pthread_mutex_lock(&c->closed_lock);
@@ -559,22 +559,14 @@ struct callback {
     struct cwb_context *c;
 };
 
-static _Thread_local bool in_callback;
-
-bool
-hip_in_callback(void)
-{
-    return in_callback;
-}
-
 static void
 run_callback(void *user)
 {
     struct callback k = *(struct callback *)user;
     free(user);
-    in_callback = true;
+    cwb_in_host_function = true;
     k.fn(k.user, (cwb_result)atomic_load(&k.c->error));
-    in_callback = false;
+    cwb_in_host_function = false;
 }
 
 static void

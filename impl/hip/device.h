@@ -123,8 +123,6 @@ const char *hip_arch(int device);   /* "gfx1100" */
 uint32_t hip_multiprocessors(int device);
 int hip_device_count(void);
 int hip_version(void);              /* of the runtime: 60000000 is 6.0 */
-/* In a host function of a stream: HIP must not be called. */
-bool hip_in_callback(void);
 
 /* memory.c */
 cwb_result hip_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address);

@@ -49,7 +49,7 @@ keep(struct cwb_context *c, uint64_t address, size_t size)
 void
 hip_memory_trim(struct cwb_context *c)
 {
-    if (hip_in_callback())
+    if (cwb_in_host_function)
         return;
     pthread_mutex_lock(&c->kept_lock);
     struct hip_kept *k = c->kept;
@@ -92,7 +92,7 @@ cwb_result
 hip_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size)
 {
     void *p = (void *)(uintptr_t)address;
-    if (hip_in_callback())
+    if (cwb_in_host_function)
         return kind == CWB_MEM_DEVICE ? keep(c, address, size) : CWB_INTERNAL;
     hip_use(c);
     return hip_result(kind == CWB_MEM_PINNED ? hip.hipHostFree(p) : hip.hipFree(p));

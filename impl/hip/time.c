@@ -77,7 +77,7 @@ void
 hip_times_poll(struct cwb_context *c)
 {
     struct cw_event_clock *k = atomic_load_explicit(&c->clock, memory_order_acquire);
-    if (k && !hip_in_callback())
+    if (k && !cwb_in_host_function)
         cw_event_clock_poll(k, true);
 }
 

@@ -54,6 +54,17 @@ enter(enum function f)
 #define PUBLIC __attribute__((visibility("default")))
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
+static atomic_bool program_is_blocked;
+
+/* pthread_create takes locks of the C library. A garbage collector may have stopped their holder by a signal, and wait for this thread to take its own. */
+static void
+look_at_mask(void)
+{
+    sigset_t mask;
+    if (syscall(SYS_gettid) == getpid() && !pthread_sigmask(SIG_SETMASK, NULL, &mask) && sigismember(&mask, SIGUSR2))
+        atomic_store(&program_is_blocked, true);
+}
+
 static int
 opens(const char *path, int flags, va_list more)
 {
@@ -75,7 +86,7 @@ PUBLIC int close(int fd) { return enter(IN_close) ? -1 : (int)syscall(SYS_close,
 PUBLIC void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t from_there) { return enter(IN_mmap) ? MAP_FAILED : (void *)syscall(SYS_mmap, at, size, prot, flags, fd, from_there); }
 PUBLIC int munmap(void *at, size_t size) { return enter(IN_munmap) ? -1 : (int)syscall(SYS_munmap, at, size); }
 PUBLIC int mprotect(void *at, size_t size, int prot) { return enter(IN_mprotect) ? -1 : (int)syscall(SYS_mprotect, at, size, prot); }
-PUBLIC int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg) { return enter(IN_pthread_create) ? EAGAIN : REAL(pthread_create)(t, a, fn, arg); }
+PUBLIC int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg) { look_at_mask(); return enter(IN_pthread_create) ? EAGAIN : REAL(pthread_create)(t, a, fn, arg); }
 PUBLIC int sigaction(int n, const struct sigaction *a, struct sigaction *old) { return enter(IN_sigaction) ? -1 : REAL(sigaction)(n, a, old); }
 PUBLIC char *getenv(const char *name) { return enter(IN_getenv) ? NULL : REAL(getenv)(name); }
 PUBLIC char *secure_getenv(const char *name) { return enter(IN_getenv) ? NULL : REAL(secure_getenv)(name); }
@@ -330,7 +341,15 @@ keeps(void)
     must_work();
 }
 
-static const struct test tests[] = { { "own", own }, { "asks", asks }, { "start", start }, { "fails", fails }, { "keeps", keeps }, { 0 } };
+/* No call keeps signals from the program's thread while it may wait. */
+static void
+stays_open(void)
+{
+    must_work();
+    EXPECT(atomic_load(&called[IN_pthread_create]) && !atomic_load(&program_is_blocked));
+}
+
+static const struct test tests[] = { { "own", own }, { "asks", asks }, { "start", start }, { "fails", fails }, { "keeps", keeps }, { "stays_open", stays_open }, { 0 } };
 
 int
 main(int argc, char **argv)

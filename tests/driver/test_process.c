@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "tests/driver/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
@@ -11,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -21,6 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define HEADER ".version 7.1\n.target sm_60\n.address_size 64\n"
@@ -637,6 +640,33 @@ killing(void)
     must_work();
 }
 
+/* A sandbox that answers system calls in a handler, on whichever thread they are made. */
+static void
+answers(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)info;
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
+}
+
+static void
+answered(void)
+{
+    leaks_looked_for = getppid();
+    struct sigaction a = { .sa_sigaction = answers, .sa_flags = SA_SIGINFO };
+    struct sock_filter f[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog p = { sizeof f / sizeof *f, f };
+    EXPECT(!sigaction(SIGSYS, &a, NULL));
+    EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    EXPECT(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p, 0, 0));
+    EXPECT(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == -1 && errno == EPERM);
+    must_work();
+}
+
 /* ---- memory that was written is never executed ---- */
 
 #ifndef PR_SET_MDWE
@@ -684,6 +714,126 @@ unexecutable_isolated(void)
     EXPECT(!setenv("CUDAWAY_ISOLATE", "1", 1));
     if (no_new_code())
         must_work();
+}
+
+/* ---- the thread that calls host functions ---- */
+
+static struct seen {
+    pthread_t thread;
+    sigset_t mask;
+    int rounding;
+    unsigned long calls;
+} seen;
+static sem_t stopped;
+static atomic_int traps;
+
+static void
+stops(int signal)
+{
+    (void)signal;
+    sem_post(&stopped);
+}
+
+static void
+traps_too(int signal)
+{
+    (void)signal;
+    traps++;
+}
+
+static void
+looks(void *same_thread)
+{
+    EXPECT(!same_thread || pthread_equal(pthread_self(), seen.thread));
+    seen.thread = pthread_self();
+    pthread_sigmask(SIG_SETMASK, NULL, &seen.mask);
+    seen.rounding = fegetround();
+    seen.calls++;
+#if defined __x86_64__
+    __asm__ volatile("int3");           /* as compiled Lisp does */
+#endif
+}
+
+static unsigned
+threads_now(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/task");
+    while (d && readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static bool
+mask_is(const sigset_t *want)
+{
+    for (int s = 1; s < SIGRTMIN; s++)
+        if (sigismember(&seen.mask, s) != sigismember(want, s))
+            return false;
+    return true;
+}
+
+/* NVIDIA's driver 580.159.04 on an H200: one thread a context, with the signal mask and the rounding of the one that launched the first function, also between
+ * functions, when a garbage collector stops it; it ends with the context. */
+static void
+host_thread(void)
+{
+    sigset_t mask, other;
+    CUstream s[2];
+    CUgraph g;
+    CUgraphNode n;
+    CUgraphExec x;
+    struct timespec end;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGUSR1);
+    sigaddset(&mask, SIGWINCH);
+    sigemptyset(&other);
+    sem_init(&stopped, 0, 0);
+    signal(SIGUSR2, stops);
+    signal(SIGTRAP, traps_too);
+    CUcontext c = make_context();
+    OK(cuStreamCreate(&s[0], CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&s[1], CU_STREAM_NON_BLOCKING));
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    fesetround(FE_UPWARD);
+    OK(cuLaunchHostFunc(s[0], looks, NULL));
+    OK(cuStreamSynchronize(s[0]));
+    EXPECT(mask_is(&mask) && seen.rounding == FE_UPWARD);
+    fesetround(FE_TONEAREST);
+    pthread_sigmask(SIG_SETMASK, &other, NULL);
+    for (int i = 0; i < 10; i++) {
+        OK(cuLaunchHostFunc(s[i % 2], looks, &seen));
+        OK(cuLaunchHostFunc(NULL, looks, &seen));
+    }
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddHostNode(&n, g, NULL, 0, &(CUDA_HOST_NODE_PARAMS){ looks, &seen }));
+    OK(cuGraphInstantiate(&x, g, NULL, NULL, 0));
+    OK(cuGraphLaunch(x, s[1]));
+    OK(cuCtxSynchronize());
+    EXPECT(seen.calls == 22 && mask_is(&mask) && seen.rounding == FE_UPWARD);
+#if defined __x86_64__
+    EXPECT(traps == 22);
+#endif
+    const pthread_t thread = seen.thread;
+    EXPECT(!pthread_kill(thread, SIGUSR2));
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 60;
+    EXPECT(!sem_timedwait(&stopped, &end));
+
+    CUcontext two = make_context();
+    OK(cuLaunchHostFunc(NULL, looks, NULL));
+    OK(cuCtxSynchronize());
+    EXPECT(!pthread_equal(seen.thread, thread) && mask_is(&other) && seen.rounding == FE_TONEAREST);
+    const unsigned before = threads_now();
+    OK(cuCtxDestroy_v2(two));
+    for (int i = 0; i < 6000 && threads_now() >= before; i++)
+        usleep(10000);
+    EXPECT(threads_now() < before);
+    OK(cuGraphExecDestroy(x));
+    OK(cuGraphDestroy(g));
+    OK(cuCtxDestroy_v2(c));
+    must_work();
 }
 
 /* ---- a program that polls on one processor under a real-time policy ---- */
@@ -815,7 +965,7 @@ static const struct test tests[] = {
 #else
     { "addresses", addresses }, { "data", data },
 #endif
-    { "killing", killing }, { "rounding", rounding }, { "real_time", real_time },
+    { "killing", killing }, { "answered", answered }, { "host_thread", host_thread }, { "rounding", rounding }, { "real_time", real_time },
     { "unexecutable", unexecutable }, { "unexecutable_isolated", unexecutable_isolated }, { 0 },
 };
 
