@@ -2,8 +2,8 @@
  * See fault.h. `first` is what was installed before us; `handlers` are those that the application put over ours later, which ours went above. An
  * application's handler may pass on to ours, which it found when it was installed: a fault that comes back to us goes to what ours was above then.
  *
- * An application may also put back a handler of ours that it found. So that one tells what it was above, its mask has that handler's number, as
- * blocked real-time signals: on_signal gives the thread its mask back before anything else can notice. Programs that know signal() alone put it back
+ * An application may also put back a handler of ours that it found. So that one tells what it was above, its mask has that handler's number in the
+ * last real-time signals: on_signal gives the thread its mask back before anything else can notice. Programs that know signal() alone put it back
  * with neither mask nor SA_SIGINFO, and call it with the number alone: it stands for `first` then. */
 #define _GNU_SOURCE
 #include "impl/base/fault.h"
@@ -301,13 +301,18 @@ install(size_t n)
     } else if (!is_whole(&found)) {
         const struct handler *h = is_ours(&found) ? numbered(n, number_of(&found)) : handler_of(n, &found);
         if (h) {
-            struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+            struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
             if (!is_function(&h->action) || h->action.sa_flags & SA_RESTART)
                 ours.sa_flags |= SA_RESTART;
-            sigemptyset(&ours.sa_mask);
+            /* The handler below runs on the stack that it chose, for its runtime may look there (Mono, at SIGFPE). Kernels run out of stack by SIGSEGV. */
+            if (!is_function(&h->action) || h->action.sa_flags & SA_ONSTACK || signals[n] == SIGSEGV)
+                ours.sa_flags |= SA_ONSTACK;
+            /* A signal that the handler below keeps out must not interrupt ours either: that handler's runtime would find a thread in the middle of a fault
+             * of which it knows nothing yet (SBCL's collector, which stops threads by SIGUSR2). */
+            if (is_function(&h->action))
+                ours.sa_mask = h->action.sa_mask;
             for (int i = 0; i < NUMBER_BITS; i++)
-                if (h->number >> i & 1)
-                    sigaddset(&ours.sa_mask, _NSIG - 1 - i);
+                (void)(h->number >> i & 1 ? sigaddset(&ours.sa_mask, _NSIG - 1 - i) : sigdelset(&ours.sa_mask, _NSIG - 1 - i));
             atomic_store(&below[n], h->number);
             ok = !sigaction(signals[n], &ours, NULL);
         }

@@ -113,6 +113,96 @@ after(void)
     kernel_fault();
 }
 
+/* ---- what a runtime of another language takes for granted ---- */
+
+static char alternate[1 << 16];
+static volatile bool in_handler;
+static volatile unsigned collected, outside;
+
+/* A collector's signal. Where its handler finds this stack in use by nothing of its own, it cannot know what the thread does. */
+static void
+collect(int sig)
+{
+    stack_t s;
+    (void)sig;
+    collected++;
+    if (!in_handler && !sigaltstack(NULL, &s) && s.ss_flags & SS_ONSTACK)
+        outside++;
+}
+
+static void
+skip(int sig, siginfo_t *info, void *context)
+{
+    (void)sig, (void)info, (void)context;
+    in_handler = true;          /* until the jump has ended, which opens the signal first */
+    caught++;
+    siglongjmp(back, 1);
+}
+
+static void *
+sends(void *to)
+{
+    while (caught < 20000)
+        (void)pthread_kill(*(pthread_t *)to, SIGUSR2);
+    return NULL;
+}
+
+/* SBCL's, and Boehm's: the handler of faults keeps the collector's signal out, and has the stack to itself. */
+static void
+collected_meanwhile(void)
+{
+    struct sigaction a = { .sa_sigaction = skip, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    struct sigaction usr2 = { .sa_handler = collect };
+    pthread_t t, self = pthread_self();
+    EXPECT(!sigaltstack(&(stack_t){ .ss_sp = alternate, .ss_size = sizeof alternate }, NULL));
+    sigemptyset(&a.sa_mask);
+    sigaddset(&a.sa_mask, SIGUSR2);
+    EXPECT(!sigaction(SIGSEGV, &a, NULL) && !sigaction(SIGUSR2, &usr2, NULL));
+    OK(cuInit(0));
+    kernel_fault();
+    EXPECT(!pthread_create(&t, NULL, sends, &self));
+    if (!sigsetjmp(back, 1) || caught < 20000) {
+        in_handler = false;
+        fault();
+    }
+    pthread_join(t, NULL);
+    EXPECT(collected > 0 && outside == 0);
+    kernel_fault();
+}
+
+static volatile bool on_alternate;
+
+static void
+divides(int sig)
+{
+    stack_t s;
+    (void)sig;
+    on_alternate = sigaltstack(NULL, &s) || s.ss_flags & SS_ONSTACK;
+    siglongjmp(back, 1);
+}
+
+/* Mono's: there is an alternate stack, for SIGSEGV, and the handler of another fault runs on the thread's own. */
+static void
+stack_that_was_chosen(void)
+{
+    struct sigaction a = { .sa_handler = divides };
+    EXPECT(!sigaltstack(&(stack_t){ .ss_sp = alternate, .ss_size = sizeof alternate }, NULL));
+    EXPECT(!sigaction(SIGFPE, &a, NULL));
+    OK(cuInit(0));
+    kernel_fault();
+    on_alternate = true;
+    if (!sigsetjmp(back, 1))
+        raise(SIGFPE);
+    EXPECT(!on_alternate);
+    a.sa_flags = SA_ONSTACK;
+    EXPECT(!sigaction(SIGFPE, &a, NULL));
+    kernel_fault();
+    if (!sigsetjmp(back, 1))
+        raise(SIGFPE);
+    EXPECT(on_alternate);
+    kernel_fault();
+}
+
 static void
 after_passing_on(void)
 {
@@ -468,7 +558,7 @@ static const struct {
     void (*run)(void);
     int signal;
 } cases[] = {
-    { "before", before, 0 }, { "after", after, 0 }, { "after_passing_on", after_passing_on, SIGSEGV },
+    { "before", before, 0 }, { "collected_meanwhile", collected_meanwhile, 0 }, { "stack_that_was_chosen", stack_that_was_chosen, 0 }, { "after", after, 0 }, { "after_passing_on", after_passing_on, SIGSEGV },
     { "reset", reset, SIGSEGV }, { "reset_after", reset_after, SIGSEGV }, { "no_defer", no_defer, 0 }, { "masks", masks, 0 }, { "restarts", restarts, 0 },
     { "put_back", put_back, SIGSEGV }, { "circle", circle, SIGSEGV }, { "queued", queued, 0 }, { "three", three, 0 }, { "put_back_by_signal", put_back_by_signal, 0 },
     { "passed_on_by_signal", passed_on_by_signal, 0 },
