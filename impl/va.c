@@ -89,7 +89,9 @@ region_init(void)
     if (base)
         return true;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    for (uint64_t size = CW_VA_SIZE; size >= (1ull << 28); size >>= 2) {         /* less where the process's address space is limited */
+    const char *preloaded = secure_getenv("LD_PRELOAD");
+    const uint64_t most = preloaded && strstr(preloaded, "/vgpreload_") ? 1ull << 34 : CW_VA_SIZE;     /* Valgrind has a record of each 64 KiB */
+    for (uint64_t size = most; size >= (1ull << 28); size >>= 2) {         /* less where the process's address space is limited */
         void *p = mmap((void *)(uintptr_t)CW_VA_BASE, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
         if (!p) {               /* the thread sanitizer's answer for addresses that it refuses */
             p = MAP_FAILED;
