@@ -86,8 +86,8 @@ turn_end(const struct turn *turn)
     if (t) {
         pthread_mutex_lock(&t->lock);
         h->done = true;
-        pthread_cond_broadcast(&t->returned);
         pthread_mutex_unlock(&t->lock);
+        pthread_cond_broadcast(&t->returned);   /* this thread alone destroys t */
     } else {
         free(h);
     }
@@ -157,7 +157,9 @@ run_host_call(void *p, cwb_result status)
     pthread_mutex_lock(&t->lock);
     *t->last = h;
     t->last = &h->next;
+    pthread_mutex_unlock(&t->lock);
     pthread_cond_signal(&t->wake);
+    pthread_mutex_lock(&t->lock);
     while (!h->done)
         pthread_cond_wait(&t->returned, &t->lock);
     pthread_mutex_unlock(&t->lock);
