@@ -83,8 +83,8 @@ enum cwb_cap {
     CWB_CAP_HOST_THREAD  = 1u << 13,    /* stream_host_fn calls on one thread a context, which is fit for functions of the program (driver/host_call.c) */
 };
 
-/* The thread runs a function of the program for which streams may wait: what waits for streams would not end. Set by the driver, and by backends whose vendor
- * permits no calls where stream_host_fn calls. */
+/* The thread runs a function of the program for which streams may wait; an operation that waits for streams would not end. Set by the driver, and by a backend
+ * while it calls back. */
 extern _Thread_local bool cwb_in_host_function __attribute__((tls_model("initial-exec")));      /* asked by every call */
 
 /* Opaque, defined by each backend. */

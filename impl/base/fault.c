@@ -304,11 +304,11 @@ install(size_t n)
             struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
             if (!is_function(&h->action) || h->action.sa_flags & SA_RESTART)
                 ours.sa_flags |= SA_RESTART;
-            /* The handler below runs on the stack that it chose, for its runtime may look there (Mono, at SIGFPE). Kernels run out of stack by SIGSEGV. */
+            /* The handler below gets the stack that it asked for: its runtime walks that stack (Mono, at SIGFPE). A kernel that has no stack left raises SIGSEGV. */
             if (!is_function(&h->action) || h->action.sa_flags & SA_ONSTACK || signals[n] == SIGSEGV)
                 ours.sa_flags |= SA_ONSTACK;
-            /* A signal that the handler below keeps out must not interrupt ours either: that handler's runtime would find a thread in the middle of a fault
-             * of which it knows nothing yet (SBCL's collector, which stops threads by SIGUSR2). */
+            /* A signal that the handler below keeps out must not interrupt ours: it would find the thread on the alternate stack before the runtime has recorded
+             * the fault (SBCL, which stops threads by SIGUSR2). */
             if (is_function(&h->action))
                 ours.sa_mask = h->action.sa_mask;
             for (int i = 0; i < NUMBER_BITS; i++)

@@ -51,8 +51,8 @@ is_handled(int signal)
     return !syscall(SYS_rt_sigaction, signal, NULL, &now, sizeof now.mask) && now.handler != SIG_DFL && now.handler != SIG_IGN;
 }
 
-/* Not by pthread_sigmask before pthread_create: that takes locks of the C library, and a garbage collector may have stopped their holder and wait for us
- * to take its signal. */
+/* The calling thread, the program's, keeps its signals open: pthread_create takes locks of the C library, whose holder a garbage collector may have stopped. It
+ * waits for this thread to take its signal, too. */
 static int
 block(pthread_attr_t *attr)
 {

@@ -6,10 +6,10 @@
 
 #include <pthread.h>
 
-/* pthread_create. The thread has the default floating-point environment, and all signals blocked but SIGSYS, where the program
- * handles it: a filter of system calls may raise it for what the thread does, and that ends the process where it is blocked. It calls `begin` first if that is
- * not NULL. attr: gets the mask; NULL: a stack of the process's default size, but 2 MiB at least. EAGAIN: no memory. The name, which the thread may extend, tells
- * such threads from the program's. */
+/* pthread_create. The thread has the default floating-point environment and all signals blocked, and calls `begin` first if that is not NULL. SIGSYS stays open if
+ * the calling thread has it open and the program handles it: a filter of system calls may raise it, which ends the process where it is blocked. attr: gets the
+ * signal mask; NULL: a stack of the process's default size, but 2 MiB at least. EAGAIN: no memory. The name, which the thread may extend, tells such threads from
+ * the program's. */
 #define CW_THREAD_NAME "cudaway"
 int cw_thread_create_as(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *), void *arg, void (*begin)(void));
 

@@ -589,7 +589,7 @@ stream_thread(void *p)
 {
     struct cwb_stream *s = p;
     struct cwb_context *c = s->c;
-    cw_faults_claim();          /* for functions of the program, too */
+    cw_faults_claim();          /* the program's handler may report a fault of ours */
     pthread_mutex_lock(&s->lock);
     for (;;) {
         struct op *o = s->head;

@@ -126,9 +126,6 @@ struct global {
 };
 extern struct global g;
 
-/* A host function, a callback of a stream or a user object's destructor (cwb_in_host_function) makes no CUDA calls ("cuLaunchHostFunc",
- * "cuStreamAddCallback"). An H200 refuses those that look for a context or a device (READY), and takes those that name a stream or an event
- * (STARTED, stream_context). Of these we refuse what would wait, perhaps for the function itself. */
 /* CUDA_SUCCESS once cuInit succeeded and not in a host function, else the error every call gives. */
 CUresult driver_not_ready(void);
 static inline CUresult
@@ -137,6 +134,9 @@ driver_state(void)
     bool ready = atomic_load_explicit(&g.state, memory_order_acquire) == STATE_READY && !cwb_in_host_function;
     return __builtin_expect(ready, 1) ? CUDA_SUCCESS : driver_not_ready();
 }
+/* A host function, a callback of a stream or a user object's destructor (cwb_in_host_function) makes no CUDA calls ("cuLaunchHostFunc",
+ * "cuStreamAddCallback"). An H200 refuses those that look for a context or a device (READY), and takes those that name a stream or an event
+ * (STARTED, stream_context). Of these we refuse what would wait, perhaps for the function itself. */
 #define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 #define STARTED() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS && r_ != CUDA_ERROR_NOT_PERMITTED) return r_; } while (0)
 /* In a host function, in place of a wait: `query` instead, and an error where the wait would not end at once. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Host functions and callbacks of streams and graphs. A context has one thread that calls them, as with NVIDIA's driver (580.159.04, an H200): from the first one
- * on until the context ends, with the name, the signal mask and the floating-point environment of the thread that launched that one. Programs rely on it. A
- * runtime with a garbage collector makes the thread known to itself once and stops it by a signal later, whether a function runs or not; a compiled
- * program of Lisp traps (SIGTRAP). So it runs nothing else, and stands still between the functions while the streams' threads work. */
+ * Host functions and callbacks of streams and graphs. A context has one thread that calls them, as with NVIDIA's driver (580.159.04, an H200). It starts with the
+ * first function, has the name, the signal mask and the floating-point environment of the thread that launched that one, runs nothing else, and ends with the
+ * context. Programs rely on it: a garbage collector registers the thread in the first function, and may stop it by a signal at any time after that, also while
+ * no function runs. The streams' threads, which run kernels, block signals. */
 #include "impl/driver/graph.h"
 #include "impl/base/thread.h"
 
@@ -24,7 +24,8 @@ struct host_call {
     CUstream stream;
     void *user;
     cwb_result status;
-    bool done;                          /* thread->lock */
+    bool returned;
+    bool done;                          /* thread->lock; the stream's thread frees it then */
 };
 
 _Thread_local bool cwb_in_host_function;
@@ -68,20 +69,16 @@ host_thread_unref(struct host_thread *t)
 
 /* ---- on the thread -------------------------------------------------------------------------------------------------------------- */
 
-struct turn {
-    struct host_call *call;
-    bool returned;
-};
-
 static void serve(struct host_thread *t);
 
 /* A function may end its thread (pthread_exit). The thread serves the context to its end then, and unwinds behind that. An exception never comes here: nobody
  * catches it, and the C++ library ends the process. */
 static void
-turn_end(const struct turn *turn)
+call_end(struct host_call *const *p)
 {
-    struct host_call *h = turn->call;
+    struct host_call *h = *p;
     struct host_thread *t = h->thread;
+    const bool returned = h->returned;
     cwb_in_host_function = false;
     if (t) {
         pthread_mutex_lock(&t->lock);
@@ -91,7 +88,7 @@ turn_end(const struct turn *turn)
     } else {
         free(h);
     }
-    if (turn->returned)
+    if (returned)
         return;
     cw_error("a host function or callback has ended its thread (pthread_exit), which is the device's");
     if (t)
@@ -99,10 +96,10 @@ turn_end(const struct turn *turn)
 }
 
 static void
-call(struct host_call *h)
+call(struct host_call *what)
 {
+    struct host_call *h __attribute__((cleanup(call_end))) = what;
     int cancel;
-    struct turn turn __attribute__((cleanup(turn_end))) = { .call = h };
     cwb_in_host_function = true;
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel);
     if (h->callback)
@@ -110,7 +107,7 @@ call(struct host_call *h)
     else if (h->status == CWB_OK)
         h->fn(h->user);                 /* not called after an error, as documented */
     pthread_setcancelstate(cancel, NULL);
-    turn.returned = true;
+    h->returned = true;
 }
 
 static void
@@ -158,7 +155,7 @@ run_host_call(void *p, cwb_result status)
     *t->last = h;
     t->last = &h->next;
     pthread_mutex_unlock(&t->lock);
-    pthread_cond_signal(&t->wake);
+    pthread_cond_signal(&t->wake);      /* without the lock, which the thread wants first */
     pthread_mutex_lock(&t->lock);
     while (!h->done)
         pthread_cond_wait(&t->returned, &t->lock);

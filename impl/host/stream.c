@@ -305,38 +305,12 @@ op_done(struct cwb_stream *s, struct cwh_op *op)
     }
 }
 
-struct running {
-    struct cwb_stream *s;
-    struct cwh_op *op;
-    bool returned;
-};
-
-static void serve(struct cwb_stream *s);
-
-/* A host function may end its thread (pthread_exit). The thread serves the stream to its end then, and unwinds behind that. */
-static void
-op_left(const struct running *r)
-{
-    op_done(r->s, r->op);
-    if (r->returned)
-        return;
-    pthread_mutex_unlock(&r->s->lock);
-    serve(r->s);
-}
-
-/* s->lock is held behind it. */
-static void
-op_run(struct cwb_stream *s, struct cwh_op *op)
-{
-    struct running r __attribute__((cleanup(op_left))) = { s, op, false };
-    execute(s->context, op);
-    r.returned = true;
-}
-
 /* Until the stream is closed and drained; it is gone then. */
-static void
-serve(struct cwb_stream *s)
+static void *
+stream_main(void *arg)
 {
+    struct cwb_stream *s = arg;
+    cw_faults_claim();          /* the program's handler may report a fault of ours */
     pthread_mutex_lock(&s->lock);
     for (;;) {
         struct cwh_op *op = s->first;
@@ -350,17 +324,11 @@ serve(struct cwb_stream *s)
         if (!s->first)
             s->last = &s->first;
         pthread_mutex_unlock(&s->lock);
-        op_run(s, op);
+        execute(s->context, op);
+        op_done(s, op);
     }
     pthread_mutex_unlock(&s->lock);
     stream_gone(s);
-}
-
-static void *
-stream_main(void *arg)
-{
-    cw_faults_claim();          /* for functions of the program, too */
-    serve(arg);
     return NULL;
 }
 

@@ -37,41 +37,12 @@ static struct {
     struct gfx_queue *first;
 } all = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL };
 
-struct running {
-    struct gfx_queue *q;
-    struct work *w;
-    bool returned;
-};
-
-static void serve(struct gfx_queue *q);
-
-/* A host function may end its thread (pthread_exit). The thread serves the queue to its end then, and unwinds behind that. */
-static void
-left(const struct running *r)
-{
-    free(r->w);
-    pthread_mutex_lock(&r->q->lock);
-    r->q->completed++;
-    pthread_cond_broadcast(&r->q->idle);
-    if (r->returned)
-        return;
-    pthread_mutex_unlock(&r->q->lock);
-    serve(r->q);
-}
-
-/* q->lock is held behind it. */
-static void
-run_work(struct gfx_queue *q, struct work *w)
-{
-    struct running r __attribute__((cleanup(left))) = { q, w, false };
-    w->fn(w->data);
-    r.returned = true;
-}
-
 /* Until the queue is closed and empty. */
-static void
-serve(struct gfx_queue *q)
+static void *
+run(void *arg)
 {
+    struct gfx_queue *q = arg;
+    cw_faults_claim();          /* the program's handler may report a fault of ours */
     pthread_mutex_lock(&q->lock);
     for (;;) {
         while (!q->head && !q->closing)
@@ -82,24 +53,17 @@ serve(struct gfx_queue *q)
         q->head = w->next;
         if (!q->head)
             q->tail = &q->head;
-        if (w->at_once) {
-            w->fn(w->data);
-            free(w);
-            q->completed++;
-            pthread_cond_broadcast(&q->idle);
-            continue;
-        }
-        pthread_mutex_unlock(&q->lock);
-        run_work(q, w);
+        const bool at_once = w->at_once;
+        if (!at_once)
+            pthread_mutex_unlock(&q->lock);
+        w->fn(w->data);
+        free(w);
+        if (!at_once)
+            pthread_mutex_lock(&q->lock);
+        q->completed++;
+        pthread_cond_broadcast(&q->idle);
     }
     pthread_mutex_unlock(&q->lock);
-}
-
-static void *
-run(void *arg)
-{
-    cw_faults_claim();          /* for functions of the program, too */
-    serve(arg);
     return NULL;
 }
 

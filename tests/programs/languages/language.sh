@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A program in another language, whose runtime has a collector, threads and signals of its own: language.sh LANGUAGE BUILD FOLDER
-# Eight threads have the device work (work.c), with a host function in the language; meanwhile they make faults that the runtime handles, and collect garbage. Then a kernel
-# faults, which is CUDA's error 700, and the runtime's own faults still reach it.
+# Eight threads launch kernels with a host function in the language (work.c), cause faults that the runtime handles, and collect garbage. Then a kernel faults: CUDA gives
+# error 700, and the runtime must still get its own faults.
 set -euo pipefail
 language=$1 build=$2 folder=$3
 here=$(cd "$(dirname "$0")" && pwd)
