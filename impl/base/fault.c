@@ -54,6 +54,7 @@ OF_THREAD volatile bool closed;                             /* a thread of ours 
 OF_THREAD struct given {                                    /* the fault that an application's handler has from us */
     const void *context, *frame;
     const struct handler *to;
+    bool moved;                                             /* it left on_signal for good */
 } given;
 
 static void on_signal(int sig, siginfo_t *info, void *context);
@@ -106,12 +107,16 @@ found_below(size_t n, bool *ours)
     return h ? h : &by_default;
 }
 
-/* Only the first 64 bits of the kernel's set are there. */
+enum {
+    KERNEL_MASK = 8,                    /* bytes of a context's set that are there */
+    INFO_AT = 304,                      /* siginfo follows: from the context on */
+};
+
 static void
 mask_at(const void *context, sigset_t *mask)
 {
     sigemptyset(mask);
-    memcpy(mask, &((const ucontext_t *)context)->uc_sigmask, 8);
+    memcpy(mask, &((const ucontext_t *)context)->uc_sigmask, KERNEL_MASK);
 }
 
 void
@@ -136,24 +141,20 @@ block_for(const struct sigaction *a, int sig, const void *context)
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* sent: by somebody; else a fault. Every function gets all three arguments, as from the kernel: one without SA_SIGINFO may be on_signal of another copy
- * of this library. */
-static void
-hand_over(struct handler *h, int sig, siginfo_t *info, void *context, bool sent, bool by_kernel)
+/* False: the signal has had its default action, or is ignored. sent: by somebody; else a fault. */
+static bool
+has_function(struct handler *h, int sig, bool sent)
 {
     const struct sigaction *a = &h->action;
     /* Ignoring a fault would raise it again for ever; a signal that was sent can be ignored. */
     if (a->sa_handler == SIG_IGN && sent)
-        return;
-    if (!is_function(a) || (a->sa_flags & SA_RESETHAND && atomic_exchange(&h->spent, true))) {
-        signal(sig, SIG_DFL);
-        if (sent)
-            raise(sig);
-        return;
-    }
-    if (by_kernel)
-        block_for(a, sig, context);
-    a->sa_sigaction(sig, info, context);
+        return false;
+    if (is_function(a) && !(a->sa_flags & SA_RESETHAND && atomic_exchange(&h->spent, true)))
+        return true;
+    signal(sig, SIG_DFL);
+    if (sent)
+        raise(sig);
+    return false;
 }
 
 /* What on_signal was called with. CONTEXT: the kernel has left out siginfo, as it does without SA_SIGINFO. NOTHING: a handler that knows the number alone
@@ -163,7 +164,6 @@ enum with { ALL, CONTEXT, NOTHING };
 static enum with
 is_with(int sig, const siginfo_t *info, const void *context)
 {
-    enum { INFO_AT = 304 };             /* from the context on, in the kernel's frame (struct rt_sigframe) */
     struct sigaction now;
     if (cw_readable(info, 8) < 8 || cw_readable(context, 8) < 8)
         return NOTHING;
@@ -187,6 +187,64 @@ fill_in(int sig, siginfo_t *info, const void *context)
         info->si_addr = (void *)(uintptr_t)r[REG_CR2];
     }
 #endif
+}
+
+/* ---- the stack that was interrupted ----
+ *
+ * The kernel calls ours on the alternate stack at SIGSEGV, for kernels of the host device that have no other left. A handler below that did not ask for it gets the
+ * stack that was interrupted: its runtime may walk that, and need more of it than the alternate one has. The kernel's frame is copied there, and the handler
+ * returns from the copy. Where that stack is full, the process ends by SIGSEGV, as it does without us. */
+struct frame {                          /* Linux, arch/x86/include/asm/sigframe.h: struct rt_sigframe */
+    void *restorer;                     /* where the handler returns to */
+    uint8_t context[INFO_AT];           /* a ucontext_t up to the set's KERNEL_MASK bytes */
+    siginfo_t info;
+};
+
+static size_t
+fp_size(const uint8_t *fp)
+{
+    enum { AREA = 512, SOFTWARE = 464, MAGIC = 0x46505853 };
+    uint32_t words[2];                  /* struct _fpx_sw_bytes: the magic, the size of all */
+    memcpy(words, fp + SOFTWARE, sizeof words);
+    return words[0] == MAGIC ? words[1] : AREA;
+}
+
+/* NULL: the handler is to be called where ours is: it has asked for that, something other than the kernel called ours, or there is no other stack. */
+static struct frame *
+moved_frame(const struct sigaction *a, const siginfo_t *info, const void *context, const void *own)
+{
+#if defined __x86_64__ && !defined __SANITIZE_THREAD__
+    const ucontext_t *c = context;
+    const struct frame *f = (const void *)((const char *)context - offsetof(struct frame, context));
+    const uintptr_t there = (uintptr_t)c->uc_mcontext.gregs[REG_RSP], base = (uintptr_t)c->uc_stack.ss_sp;
+    const void *const fp = c->uc_mcontext.fpregs;
+    enum { RED_ZONE = 128, FP_ALIGN = 64, ALIGN = 16 };
+    if (a->sa_flags & SA_ONSTACK || (const void *)((void *const *)(const void *)f - 1) != own || info != &f->info || !fp ||
+        (uintptr_t)own - base >= c->uc_stack.ss_size || there - base < c->uc_stack.ss_size)
+        return NULL;
+    const size_t size = fp_size(fp);
+    uint8_t *const fp_to = (uint8_t *)((there - RED_ZONE - size) & ~(uintptr_t)(FP_ALIGN - 1));
+    struct frame *to = (struct frame *)((((uintptr_t)fp_to - sizeof *to) & ~(uintptr_t)(ALIGN - 1)) - sizeof(void *));
+    memcpy(fp_to, fp, size);
+    memcpy(to, f, sizeof *to);
+    memcpy(to->context + offsetof(ucontext_t, uc_mcontext.fpregs), &fp_to, sizeof fp_to);
+    return to;
+#else
+    (void)a, (void)info, (void)context, (void)own;
+    return NULL;
+#endif
+}
+
+/* Part of on_signal, so that what called it is what the handler returns to. */
+static inline __attribute__((always_inline, noreturn)) void
+enter_frame(const struct sigaction *a, int sig, struct frame *f)
+{
+#if defined __x86_64__
+    __asm__ volatile("mov %0, %%rsp\n\tjmp *%1" : : "r"(f), "r"(a->sa_sigaction), "D"(sig), "S"(&f->info), "d"(f->context) : "memory");
+#else
+    (void)a, (void)sig, (void)f;
+#endif
+    __builtin_unreachable();
 }
 
 /* Made by cw_thread_create_as of any of our libraries, or by such a thread. */
@@ -218,8 +276,10 @@ on_signal(int sig, siginfo_t *info, void *context)
     if (n == COUNT)
         return;
     if (with == NOTHING) {
+        struct handler *to = outer.to && (uintptr_t)frame < (uintptr_t)outer.frame ? next_of(outer.to) : found_below(n, &by_kernel);
         errno = saved_errno;
-        hand_over(outer.to && (uintptr_t)frame < (uintptr_t)outer.frame ? next_of(outer.to) : found_below(n, &by_kernel), sig, info, context, false, false);
+        if (has_function(to, sig, false))
+            to->action.sa_sigaction(sig, info, context);
         return;
     }
     if (with == CONTEXT)
@@ -247,11 +307,21 @@ on_signal(int sig, siginfo_t *info, void *context)
         return;
     }
     /* The same fault again, further down this stack: an application's handler passed it on. A handler that was left by a long jump
-     * leaves its entry behind, which says nothing of a new fault: that is not further down, or has another context. */
-    struct handler *to = outer.context == context && (uintptr_t)frame < (uintptr_t)outer.frame ? next_of(outer.to) : found_below(n, &by_kernel);
-    given = (struct given){ context, frame, to };
+     * leaves its entry behind, which says nothing of a new fault: that is not further down, or has another context. So does one that was moved; where its
+     * context was, there is no other unless the alternate stack is gone. */
+    const bool passed_on = outer.context == context && (uintptr_t)frame < (uintptr_t)outer.frame && (!outer.moved || ((const ucontext_t *)context)->uc_stack.ss_size);
+    struct handler *to = passed_on ? next_of(outer.to) : found_below(n, &by_kernel);
+    const struct sigaction *a = &to->action;
+    if (!has_function(to, sig, info->si_code <= 0))
+        return;
+    struct frame *there = by_kernel ? moved_frame(a, info, context, frame) : NULL;
+    if (by_kernel)
+        block_for(a, sig, context);
+    given = there ? (struct given){ there->context, there, to, true } : (struct given){ context, frame, to, false };
     errno = saved_errno;
-    hand_over(to, sig, info, context, info->si_code <= 0, by_kernel);
+    if (there)
+        enter_frame(a, sig, there);
+    a->sa_sigaction(sig, info, context);    /* all three arguments, as from the kernel: one without SA_SIGINFO may be on_signal of another copy of this library */
     given = outer;
 }
 
@@ -304,7 +374,8 @@ install(size_t n)
             struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
             if (!is_function(&h->action) || h->action.sa_flags & SA_RESTART)
                 ours.sa_flags |= SA_RESTART;
-            /* The handler below gets the stack that it asked for: its runtime walks that stack (Mono, at SIGFPE). A kernel that has no stack left raises SIGSEGV. */
+            /* The handler below gets the stack that it asked for: its runtime walks that stack (Mono, at SIGFPE). A kernel that has no stack left raises SIGSEGV, which
+             * is moved to the other stack. */
             if (!is_function(&h->action) || h->action.sa_flags & SA_ONSTACK || signals[n] == SIGSEGV)
                 ours.sa_flags |= SA_ONSTACK;
             /* A signal that the handler below keeps out must not interrupt ours: it would find the thread on the alternate stack before the runtime has recorded

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static const char text[] = ".version 7.1\n.target sm_60\n.address_size 64\n.visible .entry k()\n{\n    .reg .b64 %d<2>;\n"
@@ -208,6 +209,126 @@ stack_that_was_chosen(void)
     kernel_fault();
 }
 
+/* The same at SIGSEGV, for which ours needs the alternate stack. */
+static char *page;
+static stack_t in_place;
+static sigset_t blocked;
+
+/* What the handler finds is what it would find without us. */
+static void
+opens(int sig, siginfo_t *info, void *context)
+{
+    const ucontext_t *c = context;
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    stack_t s;
+    sigset_t now;
+    caught++;
+    on_alternate = here - (uintptr_t)in_place.ss_sp < in_place.ss_size;
+    EXPECT(sig == SIGSEGV && (info->si_code <= 0 || (info->si_addr == page && info->si_code == SEGV_ACCERR)));
+    EXPECT(c->uc_stack.ss_sp == in_place.ss_sp && c->uc_stack.ss_flags == in_place.ss_flags && c->uc_stack.ss_size == in_place.ss_size);
+    EXPECT(!sigaltstack(NULL, &s) && (s.ss_flags == SS_DISABLE) == (in_place.ss_flags != 0) && !(s.ss_flags & SS_ONSTACK) == !on_alternate);
+    EXPECT(!memcmp(&c->uc_sigmask, &blocked, 8) && !pthread_sigmask(SIG_SETMASK, NULL, &now));
+    for (int i = 1; i < NSIG; i++)
+        EXPECT(sigismember(&now, i) == (sigismember(&blocked, i) || i == SIGSEGV));
+    EXPECT(!mprotect(page, 4096, PROT_READ | PROT_WRITE));
+}
+
+static void
+touches(int sig)
+{
+    (void)sig;
+    *(volatile char *)page = 1;
+}
+
+static void
+stays(void)
+{
+    stack_t s;
+    sigset_t now;
+    EXPECT(!pthread_sigmask(SIG_SETMASK, NULL, &now) && !memcmp(&now, &blocked, 8));
+    EXPECT(!sigaltstack(NULL, &s) && s.ss_sp == in_place.ss_sp && s.ss_flags == in_place.ss_flags && s.ss_size == in_place.ss_size);
+}
+
+static void
+faults(void (*fn)(int), unsigned times, bool on)
+{
+    const unsigned before = caught;
+    EXPECT(!mprotect(page, 4096, PROT_NONE));
+    on_alternate = !on;
+    fn(SIGSEGV);
+    EXPECT(caught == before + times && on_alternate == on);
+    stays();
+}
+
+static void
+raises(int sig)
+{
+    (void)raise(sig);
+}
+
+static void
+raises_usr1(int sig)
+{
+    (void)sig;
+    raises(SIGUSR1);
+}
+
+static void
+stack_of_its_own(void)
+{
+    struct sigaction a = { .sa_sigaction = opens, .sa_flags = SA_SIGINFO }, usr1 = { .sa_handler = touches, .sa_flags = SA_ONSTACK | SA_NODEFER };
+    const unsigned disarm = 1u << 31;       /* SS_AUTODISARM */
+    page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(page != MAP_FAILED && !sigaction(SIGSEGV, &a, NULL) && !sigaction(SIGUSR1, &usr1, NULL));
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    EXPECT(!pthread_sigmask(SIG_SETMASK, &blocked, NULL));
+    OK(cuInit(0));
+    for (int i = 0; i < 3; i++) {
+        in_place = (stack_t){ .ss_sp = alternate, .ss_size = sizeof alternate, .ss_flags = i == 2 ? (int)disarm : 0 };
+        EXPECT(!sigaltstack(&in_place, NULL));
+        kernel_fault();
+        faults(touches, 1, false);
+        faults(raises, 1, false);
+        if (i == 0)
+            faults(raises_usr1, 1, true);       /* a fault of what runs there already */
+    }
+    a.sa_flags |= SA_ONSTACK;
+    in_place.ss_flags = 0;
+    EXPECT(!sigaltstack(&in_place, NULL) && !sigaction(SIGSEGV, &a, NULL));
+    kernel_fault();
+    faults(touches, 1, true);
+    kernel_fault();
+    a.sa_flags = SA_SIGINFO;
+    a.sa_sigaction = pass_on;               /* to `opens`, on the stack where it is */
+    EXPECT(!sigaction(SIGSEGV, &a, &old));
+    kernel_fault();
+    for (int i = 0; i < 2; i++)
+        faults(touches, 2, false);
+    kernel_fault();
+}
+
+static int
+deep(volatile char *p)
+{
+    volatile char page[4096];
+    page[0] = p ? *p : 1;
+    return (page[0] ? deep(page) : 0) + page[0];
+}
+
+/* As without us: the handler's stack is full, and nobody can be called. */
+static void
+no_stack_of_its_own(void)
+{
+    struct sigaction a = { .sa_handler = leave };
+    OK(cuInit(0));
+    EXPECT(!sigaltstack(&(stack_t){ .ss_sp = alternate, .ss_size = sizeof alternate }, NULL) && !sigaction(SIGSEGV, &a, NULL));
+    kernel_fault();
+    if (!sigsetjmp(back, 1))
+        caught += (unsigned)deep(NULL) & 0;
+    EXPECT(false);
+}
+
 static void
 after_passing_on(void)
 {
@@ -227,14 +348,6 @@ after_default(void)
     install(SIG_DFL, NULL);
     kernel_fault();
     fault();
-}
-
-static int
-deep(volatile char *p)
-{
-    volatile char page[4096];
-    page[0] = p ? *p : 1;
-    return (page[0] ? deep(page) : 0) + page[0];
 }
 
 /* The application's handler runs on the stack that it chose. */
@@ -563,7 +676,8 @@ static const struct {
     void (*run)(void);
     int signal;
 } cases[] = {
-    { "before", before, 0 }, { "collected_meanwhile", collected_meanwhile, 0 }, { "stack_that_was_chosen", stack_that_was_chosen, 0 }, { "after", after, 0 }, { "after_passing_on", after_passing_on, SIGSEGV },
+    { "before", before, 0 }, { "collected_meanwhile", collected_meanwhile, 0 }, { "stack_that_was_chosen", stack_that_was_chosen, 0 }, { "stack_of_its_own", stack_of_its_own, 0 },
+    { "no_stack_of_its_own", no_stack_of_its_own, SIGSEGV }, { "after", after, 0 }, { "after_passing_on", after_passing_on, SIGSEGV },
     { "reset", reset, SIGSEGV }, { "reset_after", reset_after, SIGSEGV }, { "no_defer", no_defer, 0 }, { "masks", masks, 0 }, { "restarts", restarts, 0 },
     { "put_back", put_back, SIGSEGV }, { "circle", circle, SIGSEGV }, { "queued", queued, 0 }, { "three", three, 0 }, { "put_back_by_signal", put_back_by_signal, 0 },
     { "passed_on_by_signal", passed_on_by_signal, 0 },
