@@ -147,8 +147,6 @@ driver_state(void)
         }                                                                                                              \
     } while (0)
 bool driver_redirects(void);            /* cw_redirect_at_driver_call, where a child may call it */
-void logs_start(void);                  /* what is said from here on is kept for cuLogs... */
-void logs_forked(void);
 CUresult device_get(CUdevice d, struct device **out);
 bool device_reaches(const struct device *d, const struct device *p);    /* kernels on d can use memory of p, another device */
 

@@ -3,6 +3,7 @@
  * A forked child of an initialised process gets CUDA_ERROR_NOT_INITIALIZED from every call, as with NVIDIA's driver; after
  * exit handlers ran, calls give CUDA_ERROR_DEINITIALIZED. */
 #include "impl/driver/driver.h"
+#include "impl/driver/logs.h"
 #include "impl/base/config.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
@@ -222,7 +223,6 @@ read_settings(struct choice *k)
 {
     if (!cw_config_load())
         return CUDA_ERROR_OUT_OF_MEMORY;
-    logs_start();
     cw_env_warn_unknown();
     return choose(k);
 }

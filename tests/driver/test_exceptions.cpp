@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * C++ programs whose functions throw through the driver: a user object's destructor runs in the call that drops the last reference, and that call may stand in
- * a try block. The thread is as before then: its calls are not taken for a destructor's, and it can be cancelled. */
+ * a try block, and so may a call whose error a callback of the log hears of. The thread is as before then: its calls are not taken for a destructor's, and it can be cancelled. */
 extern "C" {
 #include "tests/driver/test.h"
 }
@@ -100,6 +100,57 @@ graph_that_stays()
     }
 }
 
+int heard;
+
+void CUDA_CB
+throws_when_told(void *, CUlogLevel, char *, size_t)
+{
+    heard++;
+    throw thrown();
+}
+
+void *
+leaves_when_told(void *)
+{
+    (void)cuMemFree_v2(12345);
+    EXPECT(!"a call that ended the thread");
+    return nullptr;
+}
+
+void CUDA_CB
+ends_its_thread(void *, CUlogLevel, char *, size_t)
+{
+    heard++;
+    pthread_exit(nullptr);
+}
+
+/* A callback of the log throws out of the call that failed, or ends its thread: others are told as before. */
+void
+of_the_log()
+{
+    CUlogsCallbackHandle a;
+    OK(cuLogsRegisterCallback(throws_when_told, nullptr, &a));
+    for (int i = 1; i <= 2; i++) {
+        bool caught = false;
+        try {
+            (void)cuMemFree_v2(12345);
+        } catch (const thrown &) {
+            caught = true;
+        }
+        EXPECT(caught && heard == i);
+        as_before();
+    }
+    OK(cuLogsUnregisterCallback(a));
+    OK(cuLogsRegisterCallback(ends_its_thread, nullptr, &a));
+    for (int i = 3; i <= 4; i++) {
+        pthread_t t;
+        EXPECT(!pthread_create(&t, nullptr, leaves_when_told, nullptr) && !pthread_join(t, nullptr) && heard == i);
+    }
+    OK(cuLogsUnregisterCallback(a));
+    EXPECT_RESULT(cuMemFree_v2(12345), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(heard == 4);
+}
+
 /* On the device's thread nobody catches: the C++ library ends the process, as with any thread's function. */
 void
 of_a_stream(bool callback)
@@ -136,6 +187,7 @@ main()
     object();
     graph();
     graph_that_stays();
+    of_the_log();
     OK(cuCtxDestroy_v2(c));
     return failures != 0;
 }

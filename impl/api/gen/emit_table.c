@@ -61,6 +61,8 @@ emit_drv_prototypes(const struct model *m, struct cw_buf *out)
                      "/* Non-zero during a call through a per-thread variant (_ptsz, _ptds): a NULL stream that a drv_ function\n"
                      " * finds anywhere, or the stream of a function that has none, is then CU_STREAM_PER_THREAD. */\n"
                      "extern _Thread_local int drv_ptds;\n\n"
+                     "/* Calls of the driver's functions that the thread is in. */\n"
+                     "extern _Thread_local unsigned drv_calls __attribute__((tls_model(\"initial-exec\")));\n\n"
                      "/* The implementation as a layer. Its pointers are the library's own functions, whoever interposes. */\n"
                      "extern const struct cw_cuda_table cw_impl_table;\n\n");
     for (unsigned i = 0; i < m->function_count; i++) {
@@ -76,7 +78,7 @@ emit_drv_prototypes(const struct model *m, struct cw_buf *out)
     cw_buf_puts(out, "\n#endif\n");
 }
 
-/* The call of a per-thread variant, with its default stream mapped. */
+/* Before the call of a per-thread variant: its default stream. */
 static void
 emit_per_thread_body(const struct model *m, struct cw_buf *out, const struct function *f)
 {
@@ -98,24 +100,24 @@ emit_per_thread_body(const struct model *m, struct cw_buf *out, const struct fun
                       p->base, p->name, p->name, p->name, p->stream_member, p->name, p->name, p->name, p->stream_member,
                       p->name, p->name);
     }
-    cw_buf_printf(out, "    int cancel_ __attribute__((cleanup(leave_per_thread))) = enter_per_thread();\n    return drv_%s(", f->plain->name);
-    emit_args(out, f);
-    cw_buf_puts(out, ");\n");
+    cw_buf_puts(out, "    int cancel_ __attribute__((cleanup(leave_per_thread))) = enter_per_thread();\n");
 }
 
 void
 emit_exports(const struct model *m, struct cw_buf *out)
 {
     emit_banner(out, "Every exported symbol of the implementation, over the driver's drv_ functions.");
-    cw_buf_puts(out, "#include \"cudaway/drv_prototypes.h\"\n\n#include \"impl/base/log.h\"\n\n#include <pthread.h>\n#include <stdatomic.h>\n"
+    cw_buf_puts(out, "#include \"cudaway/drv_prototypes.h\"\n\n#include \"impl/base/log.h\"\n#include \"impl/driver/logs.h\"\n\n#include <pthread.h>\n#include <stdatomic.h>\n"
                      "#include <stdbool.h>\n\n"
-                     "_Thread_local int drv_ptds;\n\n"
+                     "_Thread_local int drv_ptds;\n"
+                     "_Thread_local unsigned drv_calls;\n\n"
                      "/* A call is no cancellation point: a thread that ended in one would leave locks behind. A call may be left by an exception of a function of the\n"
                      " * program (a user object's destructor): hence cleanups. */\n"
                      "static inline int\n"
                      "enter(void)\n"
                      "{\n"
                      "    int before;\n"
+                     "    drv_calls++;\n"
                      "    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);\n"
                      "    return before;\n"
                      "}\n\n"
@@ -123,6 +125,7 @@ emit_exports(const struct model *m, struct cw_buf *out)
                      "leave(const int *before)\n"
                      "{\n"
                      "    pthread_setcancelstate(*before, NULL);\n"
+                     "    drv_calls--;\n"
                      "}\n\n"
                      "static inline int\n"
                      "enter_per_thread(void)\n"
@@ -150,21 +153,22 @@ emit_exports(const struct model *m, struct cw_buf *out)
         cw_buf_printf(out, "\nstatic CUresult CUDAAPI\nexport_%s(", f->name);
         emit_params(out, f);
         cw_buf_puts(out, ")\n{\n");
-        if (f->status == STATUS_UNSUPPORTED) {
-            cw_buf_printf(out, "    return unsupported(%u, \"%s\", ", i, f->name);
-            cw_buf_json_string(out, f->reason ? f->reason : "");
-            cw_buf_puts(out, ");\n");
-        } else if (f->plain) {
+        const bool ends = !f->lockless;         /* a call that may say something */
+        if (f->plain)
             emit_per_thread_body(m, out, f);
-        } else if (f->lockless) {
-            cw_buf_printf(out, "    return drv_%s(", f->name);
-            emit_args(out, f);
-            cw_buf_puts(out, ");\n");
+        else if (ends)
+            cw_buf_puts(out, "    int cancel_ __attribute__((cleanup(leave))) = enter();\n");
+        cw_buf_puts(out, ends ? "    return logs_call_ends(" : "    return ");
+        if (f->status == STATUS_UNSUPPORTED) {
+            cw_buf_printf(out, "unsupported(%u, \"%s\", ", i, f->name);
+            cw_buf_json_string(out, f->reason ? f->reason : "");
         } else {
-            cw_buf_printf(out, "    int cancel_ __attribute__((cleanup(leave))) = enter();\n    return drv_%s(", f->name);
+            cw_buf_printf(out, "drv_%s(", f->plain ? f->plain->name : f->name);
             emit_args(out, f);
-            cw_buf_puts(out, ");\n");
         }
+        if (ends)
+            cw_buf_printf(out, "), \"%s\"", f->name);
+        cw_buf_puts(out, ");\n");
         cw_buf_printf(out, "}\n__attribute__((visibility(\"default\"), alias(\"export_%s\"))) CUresult CUDAAPI\n%s(",
                       f->name, f->name);
         emit_params(out, f);
