@@ -200,6 +200,7 @@ struct frame {                          /* Linux, arch/x86/include/asm/sigframe.
     siginfo_t info;
 };
 
+#if defined __x86_64__ && !defined __SANITIZE_THREAD__      /* which calls handlers itself, in a frame of its own */
 static size_t
 fp_size(const uint8_t *fp)
 {
@@ -213,7 +214,6 @@ fp_size(const uint8_t *fp)
 static struct frame *
 moved_frame(const struct sigaction *a, const siginfo_t *info, const void *context, const void *own)
 {
-#if defined __x86_64__ && !defined __SANITIZE_THREAD__
     const ucontext_t *c = context;
     const struct frame *f = (const void *)((const char *)context - offsetof(struct frame, context));
     const uintptr_t there = (uintptr_t)c->uc_mcontext.gregs[REG_RSP], base = (uintptr_t)c->uc_stack.ss_sp;
@@ -229,23 +229,19 @@ moved_frame(const struct sigaction *a, const siginfo_t *info, const void *contex
     memcpy(to, f, sizeof *to);
     memcpy(to->context + offsetof(ucontext_t, uc_mcontext.fpregs), &fp_to, sizeof fp_to);
     return to;
-#else
-    (void)a, (void)info, (void)context, (void)own;
-    return NULL;
-#endif
 }
 
 /* Part of on_signal, so that what called it is what the handler returns to. */
 static inline __attribute__((always_inline, noreturn)) void
 enter_frame(const struct sigaction *a, int sig, struct frame *f)
 {
-#if defined __x86_64__
     __asm__ volatile("mov %0, %%rsp\n\tjmp *%1" : : "r"(f), "r"(a->sa_sigaction), "D"(sig), "S"(&f->info), "d"(f->context) : "memory");
-#else
-    (void)a, (void)sig, (void)f;
-#endif
     __builtin_unreachable();
 }
+#else
+#define moved_frame(a, info, context, own) ((void)(own), (struct frame *)NULL)
+#define enter_frame(a, sig, f) abort()
+#endif
 
 /* Made by cw_thread_create_as of any of our libraries, or by such a thread. */
 static bool
