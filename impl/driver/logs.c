@@ -209,7 +209,7 @@ logs_at_end(CUresult result, const char *function)
             name = "?";
         said(CW_LOG_ERROR, text, (size_t)snprintf(text, sizeof text, "Returning %d (%s) from %s", (int)result, name, function));
     }
-    if (drv_calls == 1)                 /* not one that a callback makes */
+    if (drv_calls == 1 && (logs_said || atomic_load(&logs_said_elsewhere)))      /* 1: not a call that a callback makes */
         tell();
 }
 
