@@ -87,6 +87,16 @@ main(int argc, char **argv)
     config.hStream = CU_STREAM_LEGACY;
     CHECK(t.cuLaunchKernelEx_ptsz(&config, NULL, NULL, NULL) == 5031, "launch on a named stream, per thread");
     CHECK(t.cuLaunchKernelEx_ptsz(NULL, NULL, NULL, NULL) == 5999, "NULL configuration is passed on");
+
+    /* What fails is named to the log, by the name that was called. */
+    void *failed = NULL;
+#define FAILED(function) (t.cuLaunchKernelEx(&config, NULL, NULL, &failed), !strcmp(failed, function))
+    CHECK(FAILED("cuLaunchKernelEx_ptsz"), "log: %s", (const char *)failed);
+    (void)t.cuMemcpy_ptds(1, 2, 3);
+    CHECK(FAILED("cuMemcpy_ptds"), "log: %s", (const char *)failed);
+    (void)t.cuGraphCreate(NULL, 0);
+    CHECK(FAILED("cuGraphCreate"), "log: %s", (const char *)failed);
+    CHECK(t.cuInit(-1000u) == CUDA_SUCCESS && t.cuInit(-400u) == CUDA_ERROR_NOT_READY && FAILED("cuLaunchKernelEx"), "log: %s", (const char *)failed);
     printf("%d failures\n", failures);
     return failures != 0;
 }
